@@ -16,7 +16,7 @@ type (
 		Alloc  uint32 // index + 1
 		Writer uint32 // index + 1
 		Passed [6]uint8
-		_      uint16
+		Texts  [6]uint8
 	}
 	storeDesc struct { // struct store
 		Disp                       int64
@@ -87,7 +87,7 @@ func encodeSite(plan *probe.Plan, s *capture.Site) siteDesc {
 		switch plan.Funcs[f].Role {
 		case probe.RoleWatch:
 			d.Flags |= siteEmit
-			d.Passed = plan.Funcs[f].Passed
+			d.Passed, d.Texts = plan.Funcs[f].Passed, plan.Funcs[f].Texts
 			if d.Passed != [6]uint8{} {
 				d.Flags |= sitePassed
 			}

@@ -25,7 +25,7 @@ const (
 	Lost                     // Size hits were lost
 	Alloc                    // Index in Plan.Funcs: an outermost call of it, whole: Regs.Ret; Addr: the block that it takes; Size: requested; Result: the block, 0 if refused; Stack, Regs as for Stop, or Calls. free: when it is entered
 	Found                    // as Store, without Index: the bytes lay there when they became part of a node, or of a block that a declared allocator gave
-	Passed                   // as Found: they lay on the thread's stack, where an argument leads of the watched function that is entered next. Addr 0: its floating-point registers held them
+	Passed                   // as Found: they lay on the thread's stack, or are text, where an argument leads of the watched function that is entered next. Addr 0: its floating-point registers held them
 )
 
 // writes says whether a hit has written bytes, which may come in several.

@@ -127,6 +127,9 @@ func (a *Assembler) wrote(t *thread, h *Hit, off uint64, data []byte, partial bo
 // unread reports n bytes at offset off of the write of h as written with
 // unknown values.
 func (a *Assembler) unread(t *thread, h *Hit, off, n uint64) {
+	if h.Op == Passed {
+		return // nobody has written there
+	}
 	e := a.writeEvent(h, off)
 	e.Kind = trace.KindUnread
 	e.Size = n

@@ -157,11 +157,12 @@ func TestWatch(t *testing.T) {
 func TestPassed(t *testing.T) {
 	for _, o := range levels {
 		im := compile(t, "passed.cc", "-g", o, "-shared", "-fPIC")
-		p := build(t, Request{Watch: []string{"List::push", "fill", "plain"}}, Options{}, im)
+		p := build(t, Request{Watch: []string{"List::push", "fill", "searched", "plain"}}, Options{}, im)
 		for name, want := range map[string][6]uint8{
 			"List::push(Node*)": {2, 1},
 			"fill(Big&, int, char const*, void (*)(), Node**)": {maxPassed / 8, 0, unsized / 8, 0, 1},
 			"plain(int, double)": {},
+			"searched(Text&, void const*, unsigned char*, long*, Node**)": {2, unsized / 8, unsized / 8, 1, 1},
 		} {
 			f := funcNamed(p, name, RoleWatch)
 			if f == nil {
@@ -172,6 +173,16 @@ func TestPassed(t *testing.T) {
 			}
 			if f.Passed != want {
 				t.Errorf("%s: %s: %v, want %v", o, name, f.Passed, want)
+			}
+			var texts [6]uint8
+			switch {
+			case strings.HasPrefix(name, "fill"):
+				texts[2] = TextHere
+			case strings.HasPrefix(name, "searched"):
+				texts = [6]uint8{2, TextHere, TextHere}
+			}
+			if f.Texts != texts {
+				t.Errorf("%s: %s: texts %v, want %v", o, name, f.Texts, texts)
 			}
 		}
 	}

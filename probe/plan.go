@@ -209,7 +209,11 @@ type Func struct {
 	Args []Arg
 	// Passed says how much of what a RoleWatch's integer arguments lead to is told, if it lies on the thread's stack: in
 	// words, for each register that passes one, in order.
-	Passed   [len(objfile.ArgRegs)]uint8
+	Passed [len(objfile.ArgRegs)]uint8
+	// Texts says where such an argument leads to text, of which that is told wherever it lies, since what lies in other blocks
+	// than nodes may not be recorded: TextHere, or in which word of the structure that it leads to, counted from 1, a pointer to
+	// text is. 0: there is none.
+	Texts    [len(objfile.ArgRegs)]uint8
 	Floats   bool // RoleWatch: registers for floating-point numbers may pass arguments, and what these hold is told
 	Beside   bool // RoleWatch: nobody asked for it by name (Request.Operations); MaxCalls of all such functions are told
 	Later    bool // RoleFree: and what a declared allocator gave out behind it in its chunk
@@ -218,6 +222,12 @@ type Func struct {
 	File     string
 	Line     int
 }
+
+// TextHere: an argument is a pointer to text itself (Func.Texts).
+const TextHere = 0xff
+
+// TextSize is how much is told of a text, in bytes.
+const TextSize = 64
 
 // Requested computes the size that a call of an allocator asks for, in bytes, of its arguments from 1; not ok: it
 // asks for none.

@@ -84,13 +84,13 @@ func argsOf(file *objfile.File, entry uint64) []Arg {
 
 // Limits of what is told of the stack when a function is entered, bytes.
 const (
-	maxPassed = 256 // of one object
-	unsized   = 64  // where it is not known how much lies there: a string, void
+	maxPassed = 256      // of one object
+	unsized   = TextSize // where it is not known how much lies there: a string, void
 )
 
-// passedOf says how much a function's pointers are given to work on, and whether it is given floating-point numbers:
-// Func.Passed, Func.Floats.
-func passedOf(file *objfile.File, entry uint64) (words [len(objfile.ArgRegs)]uint8, floats bool) {
+// passedOf says how much a function's pointers are given to work on, where that is text, and whether it is given
+// floating-point numbers: Func.Passed, Func.Texts, Func.Floats.
+func passedOf(file *objfile.File, entry uint64) (words, texts [len(objfile.ArgRegs)]uint8, floats bool) {
 	for _, p := range file.Params(entry) {
 		floats = floats || p.Type != nil && p.Type.Size <= 16 && holdsFloat(p.Type)
 		reg := slices.Index(objfile.ArgRegs[:], p.Loc.Reg)
@@ -104,8 +104,30 @@ func passedOf(file *objfile.File, entry uint64) (words [len(objfile.ArgRegs)]uin
 			size = min(to.Size, maxPassed)
 		}
 		words[reg] = uint8((size + 7) / 8)
+		texts[reg] = textOf(p.Type.Elem, size)
 	}
-	return words, floats
+	return words, texts, floats
+}
+
+// textOf says where a pointer leads to text by which is searched: it is to bytes itself, or the first pointer to characters in what
+// it leads to, as in a string or a node with a name.
+func textOf(to *types.Type, size int64) uint8 {
+	if to == nil || to.Kind == types.Void || character(to) {
+		return TextHere
+	}
+	if to.Kind != types.Struct {
+		return 0
+	}
+	for _, s := range to.Scalars() {
+		if s.Type.Kind == types.Pointer && s.Type.Elem != nil && character(s.Type.Elem) && s.Offset%8 == 0 && s.Offset+8 <= size {
+			return uint8(s.Offset/8 + 1)
+		}
+	}
+	return 0
+}
+
+func character(t *types.Type) bool {
+	return t.Size == 1 && (t.Kind == types.Int || t.Kind == types.Uint)
 }
 
 // holdsFloat: a type is a floating-point number, or has one inside.
@@ -136,7 +158,7 @@ func (b *builder) watch(l located) {
 		}
 	}
 	f.Args = argsOf(b.plan.Images[l.image].File, l.fn.Addr)
-	f.Passed, f.Floats = passedOf(b.plan.Images[l.image].File, l.fn.Addr)
+	f.Passed, f.Texts, f.Floats = passedOf(b.plan.Images[l.image].File, l.fn.Addr)
 	f.Returns = b.returns(l)
 	b.land(l, f.Returns)
 	if len(f.Returns) == 0 {

@@ -50,7 +50,25 @@ func (c *cpu) library(name string) {
 		result = compared(c.text(a(0), maxData), c.text(a(1), maxData))
 	case "strncmp":
 		result = compared(c.text(a(0), a(2)), c.text(a(1), a(2)))
-	case "memcmp":
+	case "strcasecmp":
+		result = compared(lower(c.text(a(0), maxData)), lower(c.text(a(1), maxData)))
+	case "strncasecmp":
+		result = compared(lower(c.text(a(0), a(2))), lower(c.text(a(1), a(2))))
+	case "strchr":
+		result = at(a(0), bytes.IndexByte(c.string(a(0)), byte(a(1))))
+	case "strrchr":
+		result = at(a(0), bytes.LastIndexByte(c.string(a(0)), byte(a(1))))
+	case "memchr":
+		result = c.memchr(a(0), byte(a(1)), a(2))
+	case "strnlen":
+		result = uint64(len(c.text(a(0), a(1))))
+	case "pthread_mutex_lock", "pthread_mutex_trylock", "pthread_mutex_unlock":
+		result = c.touch(name, 40, ret)
+	case "pthread_rwlock_rdlock", "pthread_rwlock_wrlock", "pthread_rwlock_unlock":
+		result = c.touch(name, 56, ret)
+	case "pthread_cond_signal", "pthread_cond_broadcast":
+		result = c.touch(name, 48, ret)
+	case "memcmp", "bcmp":
 		result = compared(c.bytes(a(0), a(2)), c.bytes(a(1), a(2)))
 	case "strlen":
 		result = uint64(len(c.text(a(0), maxData)))
@@ -96,6 +114,47 @@ func (c *cpu) library(name string) {
 	}
 }
 
+// touch does what a function does that changes an object of the library's own (sizes: glibc, bits/pthreadtypes-arch.h), which nobody
+// else reads: it is recorded as written, with whatever it holds. Nobody waits: a call during which other threads wrote is not executed again.
+func (c *cpu) touch(name string, size, ret uint64) (result uint64) {
+	c.bulk(name, c.reg[rdi], 0, c.bytes(c.reg[rdi], size), ret)
+	return 0
+}
+
+// at is the address of the i-th byte, NULL of none.
+func at(addr uint64, i int) uint64 {
+	if i < 0 {
+		return 0
+	}
+	return addr + uint64(i)
+}
+
+// memchr returns where a byte lies in n. It reads no further.
+func (c *cpu) memchr(addr uint64, b byte, n uint64) uint64 {
+	for i := range min(n, maxData) {
+		if byte(c.load(addr+i, 1)) == b {
+			return addr + i
+		}
+		if c.run.Err != nil {
+			return 0
+		}
+	}
+	if n > maxData {
+		c.fail(ErrLibrary)
+	}
+	return 0
+}
+
+// lower is a text as strcasecmp compares it in the locale "C", which programs begin with.
+func lower(s []byte) []byte {
+	for i, b := range s {
+		if 'A' <= b && b <= 'Z' {
+			s[i] += 'a' - 'A'
+		}
+	}
+	return s
+}
+
 func compared(a, b []byte) uint64 { return uint64(int64(cmp.Compare(bytes.Compare(a, b), 0))) }
 
 // bytes reads n of them.
@@ -121,6 +180,15 @@ func (c *cpu) text(addr, limit uint64) (out []byte) {
 		out = append(out, b)
 	}
 	return out
+}
+
+// string reads a string with its end.
+func (c *cpu) string(addr uint64) []byte {
+	s := c.text(addr, maxData)
+	if len(s) == maxData {
+		c.fail(ErrLibrary)
+	}
+	return append(s, 0)
 }
 
 // bulk writes as a library function does that copies from an address, 0 if it does not.

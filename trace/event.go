@@ -66,7 +66,7 @@ const (
 
 	KindAround // the instruction at PC is about to write, or to call what writes. Stack: the address behind its first byte, then the return addresses of the calls around it, innermost first
 
-	KindPassed // memory on Thread's stack at Addr held Data when the watched function of its next KindCall was entered: an argument leads there. Addr 0: Data is what the registers of floating-point arguments held, 8 bytes of each
+	KindPassed // memory on Thread's stack, or text elsewhere, at Addr held Data when the watched function of its next KindCall was entered: an argument leads there. Addr 0: Data is what the registers of floating-point arguments held, 8 bytes of each
 	KindQuiet  // calls of functions that nobody named (Func.Beside) are not told from here on
 	kindEnd
 )

@@ -1080,6 +1080,33 @@ static __noinline int tell_passed(struct thread *t, struct pt_regs *ctx, struct 
 	return 0;
 }
 
+/* Tells the text that arguments lead to, wherever it lies but in the argument's own object, which
+ * tell_passed told: what lies in other blocks than nodes may not be recorded. */
+static __noinline int tell_texts(struct thread *t, struct pt_regs *ctx, struct site *d)
+{
+	__u64 at;
+	__u8 of;
+	int i;
+
+	if (!t || !d)
+		return 0;
+	for (i = 0; i < 6; i++) {
+		at = argument(ctx, i + 1);
+		of = d->texts[i];
+		if (!of || !at)
+			continue;
+		if (of != TEXT_HERE)
+			at = word(at + 8 * (of - 1));
+		else if (at > ctx->sp && at < t->stack_hi && t->stack_lo <= ctx->sp)
+			continue;
+		if (!at)
+			continue;
+		span(t, R_PASSED, 0, ctx->ip, ctx->sp, at, TEXT_SIZE);
+		emit_sleepable(t);
+	}
+	return 0;
+}
+
 /* ---- threads ---- */
 
 /* The number of a task in our pid namespace; its global one if it has none. */
@@ -1168,8 +1195,10 @@ static __always_inline void functions(struct thread *t, struct pt_regs *ctx, str
 		flags &= ~SF_ALLOC_LEAVE;
 	if (flags & SF_WRITER_ENTER)
 		enter_writer(t, ctx, s->writer - 1);
-	if (flags & SF_PASSED)
+	if (flags & SF_PASSED) {
 		tell_passed(t, ctx, s);
+		tell_texts(t, ctx, s);
+	}
 	if (flags & SF_STACK && !nested)
 		stack_hit(t, ctx, cookie);
 	else if (flags & SF_EMIT)

@@ -74,8 +74,10 @@ struct site {
 	__u32 alloc;	/* index in funcs + 1 */
 	__u32 writer;	/* index in funcs + 1 */
 	__u8 passed[6];	/* by argument: so many words of what it leads to on the stack are told */
-	__u16 unused;
+	__u8 texts[6];	/* probe.Func.Texts */
 };
+
+enum { TEXT_HERE = 0xff, TEXT_SIZE = 64 };
 
 enum { SHAPE_FIXED, SHAPE_STRING, SHAPE_MASKED, SHAPE_COND, SHAPE_BIT };	/* x86.Shape */
 enum { SOURCE_MEMORY, SOURCE_REG, SOURCE_IMM };			/* x86.Source */

@@ -75,6 +75,25 @@ func (v *Observer) tellPassed(t *thread, r *mem.Regs, p *place) {
 			}
 			v.put(t, &span{op: capture.Passed, pc: r.RIP, sp: r.RSP, addr: addr, base: addr, size: min(uint64(words)*8, t.stack[1]-addr)})
 		}
+		v.tellTexts(t, r, v.funcs[f].Texts)
+	}
+}
+
+// tellTexts reports the text that arguments lead to, wherever it lies but in the argument's own object, which tellPassed reports.
+func (v *Observer) tellTexts(t *thread, r *mem.Regs, texts [6]uint8) {
+	for i, of := range texts {
+		at := argument(r, i+1)
+		switch {
+		case of == 0 || at == 0:
+			continue
+		case of != probe.TextHere:
+			at = v.word(at + 8*uint64(of-1))
+		case r.RSP >= t.stack[0] && at > r.RSP && at < t.stack[1]:
+			continue
+		}
+		if at != 0 {
+			v.put(t, &span{op: capture.Passed, pc: r.RIP, sp: r.RSP, addr: at, base: at, size: probe.TextSize})
+		}
 	}
 }
 

@@ -97,6 +97,7 @@ func (t *Tables) add(sites []capture.Site, i int, pc uint64, more uint32, e *x86
 		if copy(passed, t.plan.Funcs[f].Passed[:]); t.plan.Funcs[f].Floats {
 			passed[len(t.plan.Funcs[f].Passed)] = 1
 		}
+		copy(t.Sites[n*layout.SiteSize+layout.SiteTexts:], t.plan.Funcs[f].Texts[:])
 	}
 	return n
 }

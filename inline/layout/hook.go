@@ -227,7 +227,14 @@ const (
 	// u8 × 8: of each register that passes an integer argument, in order, how many words are told of what it leads to, if that
 	// lies on the thread's stack. 0: none. The seventh: not 0 where what the registers of floating-point arguments hold is told.
 	SitePassed = 32
-	SiteSize   = 40
+	SiteTexts  = 40 // u8 × 8: of each such register, probe.Func.Texts
+	SiteSize   = 48
+)
+
+// Of the text that an argument leads to.
+const (
+	TextHere = 0xff // SiteTexts: it is a pointer to text itself
+	TextSize = 64   // so much is told, bytes
 )
 
 // Flags of a hook site, in the order in which they are acted on.
@@ -395,7 +402,7 @@ const (
 	// WriteFound: these bytes lay there when they became part of a node, and what had
 	// stored them was not recorded.
 	WriteFound
-	// WritePassed: these bytes lay on the thread's stack when a watched function was entered with a pointer to them.
+	// WritePassed: these bytes lay on the thread's stack, or are text, when a watched function was entered with a pointer to them.
 	WritePassed
 )
 

@@ -1,7 +1,9 @@
 /* What a compiler makes of ordinary code: each line of the output is one call, with its result. */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 typedef long num;
 
@@ -173,6 +175,30 @@ CALL room(num a, num b)
 
 #define SHOW(f) printf(#f " %ld %ld %ld\n", a, b, f(a, b))
 
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+CALL texts(num a, num b)
+{
+    char s[16], t[16], *p;
+    num sum = 0;
+    for (int i = 0; i < 15; i++) {
+        s[i] = "abXY"[(a >> 2 * i) & 3];
+        t[i] = "ABxy"[((a >> 2 * i) ^ (b >> i & 1)) & 3];
+    }
+    s[15] = t[15] = 0;
+    pthread_mutex_lock(&mutex);
+    sum = strcasecmp(s, t) < 0 ? -1 : strcasecmp(s, t) > 0;
+    sum += strncasecmp(s, t, b & 15) ? 10 : 20;
+    p = strchr(s, "aXz"[(unsigned)b % 3]);
+    sum += p ? (p - s) * 100 : -100;
+    p = strrchr(s, 'b');
+    sum += p ? (p - s) * 1000 : -1000;
+    p = memchr(s, 'Y', b & 15);
+    sum += p ? (p - s) * 10000 : -10000;
+    sum += strnlen(s, b & 31) * 100000 + (strchr(s, 0) - s) * 1000000;
+    pthread_mutex_unlock(&mutex);
+    return sum;
+}
+
 int main(void)
 {
     unsigned long s = 42;
@@ -180,7 +206,7 @@ int main(void)
         num a = (num)(s = s * 6364136223846793005ul + 1442695040888963407ul) >> (s >> 59);
         num b = (num)(s = s * 6364136223846793005ul + 1442695040888963407ul) >> (s >> 58);
         SHOW(arith); SHOW(divide); SHOW(narrow); SHOW(bigger); SHOW(choose); SHOW(loops);
-        SHOW(structs); SHOW(chain); SHOW(sorted); SHOW(floats); SHOW(singles); SHOW(chosen); SHOW(arrays); SHOW(deep); SHOW(bits); SHOW(flags); SHOW(locked); SHOW(room);
+        SHOW(structs); SHOW(chain); SHOW(sorted); SHOW(floats); SHOW(singles); SHOW(chosen); SHOW(arrays); SHOW(deep); SHOW(bits); SHOW(flags); SHOW(locked); SHOW(room); SHOW(texts);
     }
     return 0;
 }

@@ -8,7 +8,7 @@ import (
 	"mgtrace/trace"
 )
 
-// passed keeps what the arguments of calls lead to on their thread's stack (trace.KindPassed). Mostly the call before had the
+// passed keeps what the arguments of calls lead to on their thread's stack, and text (trace.KindPassed). Mostly the call before had the
 // same there, and both have one record.
 type passed struct {
 	// waits is what each thread has told of its next call: a record, which is its length, and for each object its address, how

@@ -38,7 +38,7 @@ type Program struct {
 type Call struct {
 	Entry  trace.Addr
 	Args   []uint64 // its integer arguments
-	Passed []Object // what they lead to on the thread's stack
+	Passed []Object // what they lead to on the thread's stack, and text that they lead to
 	Floats []uint64 // its floating-point arguments; nil: not known
 	// Unknown are the parameters of a call that was inlined: what was executed then is another copy of the function, and Args is not known.
 	// Nil: it was not.
@@ -166,7 +166,7 @@ var (
 	errThreads = errors.New("another thread made changes meanwhile")
 	errUnread  = errors.New("what it made of some memory is not known")
 	errUnknown = errors.New("what it does depends on memory that is not recorded: more is with --everything")
-	errOther   = errors.New("executed on what was recorded it does something else: it depends on static memory, on a stack, or on what the kernel told")
+	errOther   = errors.New("executed on what was recorded it does something else: it depends on static memory, on a stack, on blocks that can not matter to the specification (--everything records these), or on what the kernel told")
 )
 
 // unlike is why a call that was executed did not do what was recorded.

@@ -15,7 +15,7 @@ import (
 type world struct {
 	view    mgpp.View
 	symbols *symbol.Table
-	told    map[uint64]byte // of what else is known
+	told    map[uint64]byte // what was read when the call began, and what else is known
 	// pointers are what a pointer variable at an address may hold that is not recorded, and choice says which of
 	// these it is taken to hold; most is how many there were for one, at most.
 	pointers     func(trace.Addr) []uint64
@@ -47,7 +47,8 @@ func (w *world) Read(addr uint64, data []byte, known []bool) {
 		data[i], known[i], *w.asked = 1, true, true
 	}
 	for i := range data {
-		if b, ok := w.told[addr+uint64(i)]; ok && !known[i] {
+		// Of a block that can not matter some stores may have been recorded and later ones not: what was read there is newer.
+		if b, ok := w.told[addr+uint64(i)]; ok {
 			data[i], known[i] = b, true
 		}
 	}

@@ -66,7 +66,7 @@ SIZE(func, FuncSize);
 struct site {
 	u64 pc;
 	u32 flags, index, store, alloc, writer, member;
-	u64 passed;
+	u64 passed, texts;
 };
 AT(site, flags, SiteFlags);
 AT(site, index, SiteIndex);
@@ -75,6 +75,7 @@ AT(site, alloc, SiteAlloc);
 AT(site, writer, SiteWriter);
 AT(site, member, SiteMember);
 AT(site, passed, SitePassed);
+AT(site, texts, SiteTexts);
 SIZE(site, SiteSize);
 
 struct sysdesc {

@@ -122,6 +122,31 @@ static void tell_floats(struct block *b, struct span *p)
 	commit(b, sizeof(*w) + p->size);
 }
 
+/* Tells the text that arguments lead to, wherever it lies but in the argument's own object, which
+ * tell_passed told: what lies in other blocks than nodes may not be recorded, and a function mostly
+ * searches by it. */
+static void tell_texts(struct block *b, const struct regs *r, u64 texts, struct span *p)
+{
+	u64 at, of;
+	u8 n;
+
+	for (n = 1; texts; n++, texts >>= 8) {
+		at = argument(r, n);
+		of = texts & 0xff;
+		if (!of || !at)
+			continue;
+		if (of != TextHere)
+			at = word(at + 8 * (of - 1));
+		else if (at > p->sp && at < b->stack_hi && b->stack_lo <= p->sp)
+			continue;
+		if (!at)
+			continue;
+		p->addr = p->base = at;
+		p->size = TextSize;
+		put_any(b, p);
+	}
+}
+
 /* Tells what the arguments of a watched function lead to on the thread's stack: stores there are
  * not recorded, and who called may keep there what the function works on. */
 static __attribute__((noinline)) void tell_passed(struct block *b, const struct regs *r, const struct site *s, u64 sp)
@@ -142,6 +167,7 @@ static __attribute__((noinline)) void tell_passed(struct block *b, const struct 
 			p.size = b->stack_hi - p.addr;
 		put_any(b, &p);
 	}
+	tell_texts(b, r, s->texts, &p);
 }
 
 /* ---- writers ---- */

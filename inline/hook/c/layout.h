@@ -167,7 +167,10 @@
 #define SiteWriter 24
 #define SiteMember 28
 #define SitePassed 32
-#define SiteSize 40
+#define SiteTexts 40
+#define SiteSize 48
+#define TextHere 0xff
+#define TextSize 64
 #define SiteStop 1
 #define SiteStack 2
 #define SiteAllocEnter 4
