@@ -78,6 +78,7 @@ type run struct {
 	Suspects []string `json:"suspects"`
 	Miss     string   `json:"miss,omitempty"` // why Rank is 0
 	Note     string   `json:"note,omitempty"`
+	Refused  string   `json:"refused,omitempty"` // why the call could not be executed again
 }
 
 // outcome of one program.
@@ -257,6 +258,9 @@ func (c *campaign) analyse(ctx context.Context, m *mutant, trace, spec string) (
 	since := true // the fault did something since the last healthy C-point
 	watch := &analysis.Locating{Done: func(l analysis.Located) {
 		r.Millis, r.Examined, r.Trials = float64(l.Took.Microseconds())/1000, l.Examined, l.Trials
+		if l.Refused != nil {
+			r.Refused = l.Refused.Error()
+		}
 		since = slices.ContainsFunc(m.True, l.Ran)
 	}}
 	for _, e := range c.Without {

@@ -17,13 +17,14 @@ func subjects(t *testing.T) []*subject {
 	t.Helper()
 	var out []*subject
 	for _, name := range slices.Concat(programs, others) {
-		s, err := readSubject("programs", name)
+		s, err := readSubject("programs", "programs", name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if s.dir, err = filepath.Abs(s.dir); err != nil {
 			t.Fatal(err)
 		}
+		s.workload = s.dir
 		s.spec = filepath.Join(s.dir, name+".cons")
 		out = append(out, s)
 	}
@@ -58,11 +59,62 @@ static void check(struct n *a) { a->next = a; }
 	}
 	var got []string
 	for _, x := range s.stores(f) {
-		got = append(got, s.code(x.from, x.base)+"|"+x.field.name+"|"+s.at(x.op)+"|"+s.code(x.rhsFrom, x.rhsTo))
+		got = append(got, s.code(x.left, x.base)+"|"+x.field.name+"|"+x.sign+"|"+s.code(x.rhsFrom, x.rhsTo))
 	}
 	want := []string{"a|next|=|b", "c->child[k + 1]|next|=|a->next", "a|child|=|NULL", "a|size|++|"}
 	if !slices.Equal(got, want) {
 		t.Errorf("stores %q, want %q", got, want)
+	}
+}
+
+// TestForeign: C as others write it, with typedefs, structures without tags, prefixes, switches and labels.
+func TestForeign(t *testing.T) {
+	s := parse(`#include <stdlib.h>
+typedef struct _node Node;
+typedef struct { Node *first, *last; union { int count; void *other; }; int (*compare)(int, int); } List;
+typedef enum { A = 0, B } Kind;
+struct _node { Node *next; Kind kind; List inner; };
+typedef struct _node *NodeRef;
+static Node *f(List *l, NodeRef a)
+{
+	Node *b = (Node *) malloc(sizeof(Node)), *c;
+	unsigned int n = 0;
+	++l->count;
+	(b->next)->next = a;
+	switch (n) {
+	case 0:
+		a->inner.first = b;
+		break;
+	default:
+		goto out;
+	}
+	a->kind = B;
+out:
+	return b;
+}
+`)
+	f := &s.funcs[0]
+	if got := strings.Join(sorted(f.pointers), " "); got != "a b c l" {
+		t.Errorf("pointers: %s", got)
+	}
+	var got []string
+	for _, x := range s.stores(f) {
+		got = append(got, s.code(x.left, x.base)+"|"+x.field.in+"."+x.field.name+"|"+x.sign+"|"+s.code(x.rhsFrom, x.rhsTo))
+	}
+	want := []string{"l|List.count|++|", "(b->next)|_node.next|=|a", "a->inner|List.first|=|b", "a|_node.kind|=|B"}
+	if !slices.Equal(got, want) {
+		t.Errorf("stores %q, want %q", got, want)
+	}
+	if names := s.enums["Kind"]; !slices.Equal(names, []string{"A", "B"}) {
+		t.Errorf("enumerators %q", names)
+	}
+	i := slices.IndexFunc(f.stmts, func(st statement) bool { return st.line == 20 })
+	if got, want := s.around(f, f.stmts[i]), []int{12, 13, 15, 16, 22}; !slices.Equal(got, want) {
+		t.Errorf("around line 20: %v, want %v", got, want)
+	}
+	m := &mutant{}
+	if is := m.apply(s); !strings.HasPrefix(is, "#include <stdlib.h>\nextern int") {
+		t.Errorf("the mutant begins with %q", is[:40])
 	}
 }
 

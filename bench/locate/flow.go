@@ -37,7 +37,8 @@ type wiring struct {
 	s      *source
 	f      *function
 	behind [][]int // by index of a statement
-	breaks []int   // of the innermost loop
+	breaks []int   // of the innermost loop or switch
+	head   int     // of the innermost switch
 }
 
 // index is that of the statement which begins at a token, -1 if none does.
@@ -83,6 +84,15 @@ func (w *wiring) statement(i int, entries []int) (next int, exits []int) {
 		}
 		exits, w.breaks = append(w.breaks, k), outer
 		return next, exits
+	case "switch":
+		k := w.node(i, entries)
+		outer, head := w.breaks, w.head
+		w.breaks, w.head = nil, k
+		next, exits = w.statement(closing(s.toks, i+1)+1, nil)
+		exits, w.breaks, w.head = append(exits, append(w.breaks, k)...), outer, head
+		return next, exits
+	case "case", "default":
+		return w.labelled(i, append(slices.Clone(entries), w.head))
 	case "do":
 		outer := w.breaks
 		w.breaks = nil
@@ -93,16 +103,27 @@ func (w *wiring) statement(i int, entries []int) (next int, exits []int) {
 		exits, w.breaks = append(w.breaks, k), outer
 		return closing(s.toks, next+1) + 2, exits
 	}
+	if s.labelled(i) {
+		return w.labelled(i, entries)
+	}
 	k := w.node(i, entries)
 	next = w.f.stmts[k].to
 	switch s.at(i) {
-	case "return":
+	case "return", "goto":
 		return next, nil
 	case "break":
 		w.breaks = append(w.breaks, k)
 		return next, nil
 	}
 	return next, []int{k}
+}
+
+// labelled links what stands behind a label, which may be nothing.
+func (w *wiring) labelled(i int, entries []int) (next int, exits []int) {
+	if next = w.s.behindLabel(i); w.s.at(next) == "}" {
+		return next, entries
+	}
+	return w.statement(next, entries)
 }
 
 // near returns the statements, by index, that may run at most maxApart away from one, along

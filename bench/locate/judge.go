@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,27 +17,32 @@ import (
 
 // subject is one of the programs.
 type subject struct {
-	name   string // "avl-tree"
-	number int    // among all programs: its mutants are the same, whichever others run
-	dir    string // of the programs
-	source *source
-	spec   string
+	name     string // "avl-tree"
+	number   int    // among all programs: its mutants are the same, whichever others run
+	dir      string // of the program
+	workload string // the directory of workload.h
+	source   *source
+	spec     string
 }
 
-// readSubject reads programs/NAME.c and its specification.
-func readSubject(dir, name string) (*subject, error) {
+// readSubject reads NAME.c of a directory, and its specification.
+func readSubject(dir, workload, name string) (*subject, error) {
 	text, err := os.ReadFile(filepath.Join(dir, name+".c"))
 	if err != nil {
 		return nil, err
 	}
-	return &subject{name, slices.Index(slices.Concat(programs, others), name), dir, parse(string(text)), filepath.Join(dir, name+".cons")}, nil
+	number := slices.Index(slices.Concat(programs, others), name)
+	if number < 0 { // a program of the user's
+		number = int(crc32.ChecksumIEEE([]byte(name)) % 1000)
+	}
+	return &subject{name, number, dir, workload, parse(string(text)), filepath.Join(dir, name+".cons")}, nil
 }
 
 // compile makes dir/OUT of the source dir/NAME.c. A compiler's refusal is its
 // message.
 func (s *subject) compile(ctx context.Context, dir, out string, flags ...string) (string, error) {
 	bin := filepath.Join(dir, out)
-	args := append([]string{"-g", "-w", "-I", s.dir, "-o", bin, s.name + ".c"}, flags...)
+	args := append([]string{"-g", "-w", "-I", s.dir, "-I", s.workload, "-o", bin, s.name + ".c"}, flags...)
 	cmd := exec.CommandContext(ctx, "gcc", args...)
 	cmd.Dir = dir
 	text, err := cmd.CombinedOutput()

@@ -55,7 +55,8 @@ func command() error {
 	profile := flag.String("cpuprofile", "", "write a profile of the processor time to this `file`")
 	asJSON := flag.Bool("json", false, "print everything as one JSON object")
 	verbose := flag.Bool("v", false, "say what became of each mutant")
-	dir := flag.String("programs", "bench/locate/programs", "the `directory` with the programs")
+	dir := flag.String("programs", "bench/locate/programs", "the `directory` with the programs and workload.h")
+	foreign := flag.String("foreign", "", "take the programs of this `directory` instead: each NAME.c that has a NAME.cons")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		return fmt.Errorf("unexpected argument %q", flag.Arg(0))
@@ -104,12 +105,21 @@ func command() error {
 	if *beyond {
 		names = others
 	}
+	at := from
+	if *foreign != "" {
+		if at, err = filepath.Abs(*foreign); err != nil {
+			return err
+		}
+		if names, err = specified(at); err != nil {
+			return err
+		}
+	}
 	var subjects []*subject
 	for _, name := range names {
 		if !wanted.MatchString(name) {
 			continue
 		}
-		s, err := readSubject(from, name)
+		s, err := readSubject(at, from, name)
 		if err != nil {
 			return err
 		}
@@ -157,6 +167,22 @@ func command() error {
 	}
 	c.print(os.Stdout, outcomes)
 	return nil
+}
+
+// specified returns the names of the programs in a directory that have a specification.
+func specified(dir string) ([]string, error) {
+	found, err := filepath.Glob(filepath.Join(dir, "*.cons"))
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, spec := range found {
+		name := strings.TrimSuffix(spec, ".cons")
+		if _, err := os.Stat(name + ".c"); err == nil {
+			names = append(names, filepath.Base(name))
+		}
+	}
+	return names, nil
 }
 
 func (c *campaign) printHealthy(ctx context.Context, subjects []*subject, seeds int) error {

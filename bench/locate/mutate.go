@@ -69,7 +69,11 @@ func (m *mutant) apply(s *source) string {
 	for _, e := range edits {
 		out = out[:e.from] + e.text + out[e.to:]
 	}
-	return "extern int workload_ready, workload_hits; " + out
+	if len(s.toks) == 0 {
+		return out
+	}
+	at := s.toks[0].from // a line of the preprocessor may come before it; nothing is edited there
+	return out[:at] + "extern int workload_ready, workload_hits; " + out[at:]
 }
 
 // workshop makes mutants of one program.
@@ -171,8 +175,8 @@ func (w *workshop) instead(kind string, f *function, st statement, is string) {
 // stores breaks one store in every way that fits it.
 func (w *workshop) stores(x store) {
 	s, f := w.s, x.field
-	lhs, rhs, op := s.code(x.from, x.op), s.code(x.rhsFrom, x.rhsTo), s.at(x.op)
-	base := s.code(x.from, x.base)
+	lhs, rhs, op := s.code(x.left, x.op), s.code(x.rhsFrom, x.rhsTo), x.sign
+	base := s.code(x.left, x.base)
 	stmt := func(l, op, r string) string { return strings.TrimSpace(l + " " + op + " " + r + ";") }
 	step := op == "++" || op == "--"
 
@@ -251,7 +255,7 @@ func (w *workshop) stores(x store) {
 // operands swaps operands, and confuses left and right.
 func (w *workshop) operands(x store, lhs, rhs, base string, stmt func(l, op, r string) string) {
 	s, f := w.s, x.field
-	if x.rhsTo == x.rhsFrom+1 && x.base == x.from+1 && x.fn.pointers[rhs] == f.in && x.fn.pointers[base] == f.in && f.points == f.in {
+	if x.rhsTo == x.rhsFrom+1 && x.base == x.left+1 && x.fn.pointers[rhs] == f.in && x.fn.pointers[base] == f.in && f.points == f.in {
 		w.instead(swapped, x.fn, x.statement, stmt(rhs+"->"+f.name, "=", base))
 	}
 	for i, depth := x.rhsFrom, 0; i < x.rhsTo; i++ {
@@ -262,16 +266,16 @@ func (w *workshop) operands(x store, lhs, rhs, base string, stmt func(l, op, r s
 			depth--
 		case "-", "/", "<", ">":
 			if depth == 0 && i > x.rhsFrom {
-				w.instead(swapped, x.fn, x.statement, stmt(lhs, s.at(x.op), s.code(i+1, x.rhsTo)+" "+t+" "+s.code(x.rhsFrom, i)))
+				w.instead(swapped, x.fn, x.statement, stmt(lhs, x.sign, s.code(i+1, x.rhsTo)+" "+t+" "+s.code(x.rhsFrom, i)))
 			}
 		}
 		if s.at(i) != "->" && s.at(i) != "." {
 			continue
 		}
-		if g, ok := s.field(s.at(i + 1)); ok {
+		if g, ok := s.field(s.of(x.fn, operand(s, x.rhsFrom, i), i), s.at(i+1)); ok {
 			for _, other := range s.siblings(g) {
 				if other.array == "" {
-					w.instead(wrongChild, x.fn, x.statement, stmt(lhs, s.at(x.op), s.code(x.rhsFrom, i+1)+other.name+s.code(i+2, x.rhsTo)))
+					w.instead(wrongChild, x.fn, x.statement, stmt(lhs, x.sign, s.code(x.rhsFrom, i+1)+other.name+s.code(i+2, x.rhsTo)))
 				}
 			}
 		}
@@ -293,6 +297,26 @@ func (w *workshop) operands(x store, lhs, rhs, base string, stmt func(l, op, r s
 			{s.toks[next.from].from, s.toks[next.to-1].to, ";"},
 		},
 	})
+}
+
+// operand returns where the chain of members that ends before token end begins, not before from.
+func operand(s *source, from, end int) int {
+	i := end
+	for i > from {
+		switch t := s.at(i - 1); {
+		case t == "]" || t == ")":
+			open := i - 2
+			for open > from && closing(s.toks, open) != i-1 {
+				open--
+			}
+			i = open
+		case t == "->" || t == "." || isWord(t[0]):
+			i--
+		default:
+			return i
+		}
+	}
+	return i
 }
 
 // numbers is off by one, and beyond the end.
@@ -324,7 +348,7 @@ func (w *workshop) numbers(x store, lhs, rhs, op, base string, stmt func(l, op, 
 	if x.index > 0 && f.array != "" {
 		end := closing(s.toks, x.index)
 		w.instead(overrun, x.fn, x.statement, s.code(x.from, x.index+1)+s.code(x.index+1, end)+" + "+f.array+s.code(end, x.to))
-	} else if s.at(x.base) == "->" && x.base == x.from+1 {
+	} else if s.at(x.base) == "->" && x.base == x.left+1 {
 		w.instead(overrun, x.fn, x.statement, stmt("("+base+" + 1)->"+s.code(x.member, x.op), op, rhs))
 	}
 }
@@ -333,7 +357,7 @@ func (w *workshop) numbers(x store, lhs, rhs, op, base string, stmt func(l, op, 
 func (w *workshop) conditions(f *function) {
 	s := w.s
 	for _, st := range f.stmts {
-		if st.kind != controlStmt || st.keyword == "while" {
+		if st.kind != controlStmt || st.keyword == "while" || st.keyword == "switch" {
 			continue
 		}
 		var lines []int

@@ -93,7 +93,31 @@ func (c *campaign) print(w io.Writer, outcomes []*outcome) {
 		fmt.Fprintf(w, "\nSlices of mutants that die, -O0\n\n")
 		printSlices(w, outcomes)
 	}
+	refusals(w, outcomes)
 	misses(w, outcomes)
+}
+
+// refusals counts why calls could not be executed again.
+func refusals(w io.Writer, outcomes []*outcome) {
+	why := map[string]int{}
+	for _, o := range outcomes {
+		for _, x := range o.Trials {
+			for _, r := range x.Runs {
+				if r.Found && r.Refused != "" {
+					why[r.Refused]++
+				}
+			}
+		}
+	}
+	if len(why) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "\nCalls that could not be executed again\n\n")
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	for _, k := range slices.SortedFunc(maps.Keys(why), func(a, b string) int { return cmp.Or(cmp.Compare(why[b], why[a]), cmp.Compare(a, b)) }) {
+		fmt.Fprintf(t, "%d\t  %s\n", why[k], k)
+	}
+	t.Flush()
 }
 
 func byProgram(w io.Writer, outcomes []*outcome, level, points string) {

@@ -21,6 +21,8 @@ type Located struct {
 	Took             time.Duration // processor time
 	Examined, Trials int
 	Exhausted        bool
+	// Refused is why the call that broke the structure could not be executed again; nil: it was, or nobody asked.
+	Refused error
 	// Ran: a statement of this line wrote since the last C-point that was healthy.
 	Ran func(line int) bool
 }
@@ -38,9 +40,11 @@ func (a *Analysis) watched(p *point, in faultloc.Input, locate func(faultloc.Inp
 	}
 	in.Without = append(in.Without, watch.Without...)
 	took := threadClock()
+	a.refused = nil
 	res := locate(in)
 	l := Located{
-		Took: took(), Examined: res.Examined, Trials: res.Trials, Exhausted: res.Exhausted,
+		Refused: a.refused,
+		Took:    took(), Examined: res.Examined, Trials: res.Trials, Exhausted: res.Exhausted,
 		Ran: func(line int) bool { return a.ran(p, line) },
 	}
 	if watch.Done != nil {
