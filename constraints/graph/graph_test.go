@@ -480,3 +480,15 @@ func TestReadsBytes(t *testing.T) {
 		}
 	}
 }
+
+// A block of a wrong size, larger than all memory, has slots for a part of it, and what it holds there is known.
+func TestHuge(t *testing.T) {
+	h, g := setup(t, nodes)
+	const at = 1 << 40
+	alloc(t, h, "node", 0x1000, 24)
+	apply(t, h, trace.Event{Kind: trace.KindAlloc, Addr: at, Size: 12 << 30, Name: "malloc table"})
+	put(t, h, at+16, 0x1000)
+	put(t, h, at+8<<30, 0x1000)
+	g.Advance()
+	expect(t, g, h.At(h.Now()), "table#1.[2] -> node#1")
+}

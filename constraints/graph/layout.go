@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"math"
 	"strings"
 
 	"mgtrace/constraints/check"
@@ -166,8 +165,11 @@ func (l *layout) addHidden(t *types.Type) {
 	}
 }
 
-// elems returns the number of elements of a cell that lie in an object of the
-// given size: as many as an int32 counts, for each has a slot.
+// maxElems bounds the elements of a cell that can be edges, for each has a slot: a block of a wrong
+// size may be larger than all memory, of which it uses little.
+const maxElems = 1 << 24
+
+// elems returns the number of elements of a cell that lie in an object of the given size.
 func elems(c *check.EdgeCell, size uint64) int64 {
 	room := int64(size) - c.Offset - 8
 	if room < 0 {
@@ -180,7 +182,7 @@ func elems(c *check.EdgeCell, size uint64) int64 {
 	if c.Count >= 0 {
 		n = min(n, c.Count)
 	}
-	return min(n, math.MaxInt32)
+	return min(n, maxElems)
 }
 
 // slots returns how many slots an object of the size has.
