@@ -1,7 +1,9 @@
 package capture
 
 import (
+	"encoding/binary"
 	"fmt"
+	"slices"
 	"strings"
 
 	"mgtrace/objfile"
@@ -206,6 +208,10 @@ func (a *Assembler) stop(t *thread, h *Hit) {
 		a.around(t, h)
 	}
 	for _, p := range s.Points {
+		if n := p - len(a.plan.Points); n >= 0 {
+			a.given(h, a.plan.Given[n].At)
+			continue
+		}
 		e := a.event(h, trace.KindLine)
 		e.Aux = uint64(a.plan.Points[p].ID)
 		if a.inlinePt[p] {
@@ -216,6 +222,47 @@ func (a *Assembler) stop(t *thread, h *Hit) {
 	for _, f := range s.Leave {
 		a.leave(t, h, f, s.Tail)
 	}
+}
+
+// given tells what the arguments are of the inlined call that has begun.
+func (a *Assembler) given(h *Hit, at []objfile.Location) {
+	data := make([]byte, 0, 8*len(objfile.ArgRegs))
+	for _, loc := range at {
+		var v uint64
+		switch loc.Kind {
+		case objfile.LocReg:
+			v = h.register(loc.Reg)
+		case objfile.LocRegValue:
+			v = h.register(loc.Reg) + uint64(loc.Offset)
+		case objfile.LocConst:
+			v = uint64(loc.Offset)
+		}
+		data = binary.LittleEndian.AppendUint64(data, v)
+	}
+	e := a.event(h, trace.KindPassed)
+	e.Addr, e.Size, e.Data = trace.GivenAddr, uint64(len(data)), data
+	a.send(e)
+}
+
+// register is what a register held at a Stop, by its DWARF number; 0 of those that no hit tells.
+func (h *Hit) register(n int) uint64 {
+	r := &h.Regs
+	switch n {
+	case 0:
+		return h.Result
+	case 3:
+		return r.BX
+	case objfile.RegBP:
+		return r.BP
+	case objfile.RegSP:
+		return h.SP
+	case 12, 13, 14, 15:
+		return [...]uint64{r.R12, r.R13, r.R14, r.R15}[n-12]
+	}
+	if i := slices.Index(objfile.ArgRegs[:], n); i >= 0 {
+		return r.Args[i]
+	}
+	return 0
 }
 
 // belowReturn is what frames are told apart by: the word below the return address. It lies below

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"mgtrace/objfile"
 	"mgtrace/probe"
 	"mgtrace/trace"
 	"mgtrace/x86"
@@ -52,6 +53,10 @@ func testPlan() *probe.Plan {
 	p.Points = []probe.Point{
 		{Site: probe.Site{Addr: 0x500, Offset: 0x500}, ID: 1, Point: trace.Point{Kind: "line"}},
 		{Site: probe.Site{Addr: 0x500, Offset: 0x500}, ID: 2, Point: trace.Point{Kind: "inline-entry"}, Frame: probe.Frame{Known: true, Offset: 32}},
+	}
+	p.Given = []probe.Given{
+		{Site: probe.Site{Addr: 0x500, Offset: 0x500}, At: []objfile.Location{{Kind: objfile.LocReg, Reg: 3}, {Kind: objfile.LocRegValue, Reg: 4, Offset: 2}}},
+		{Site: probe.Site{Addr: 0x510, Offset: 0x510}, At: []objfile.Location{{Kind: objfile.LocConst, Offset: 9}, {}, {Kind: objfile.LocReg, Reg: 0}, {Kind: objfile.LocReg, Reg: 14}}},
 	}
 	p.Stores = []probe.Store{
 		{Site: probe.Site{Addr: 0x600, Offset: 0x600}, Effect: x86.Store{Width: 8}},
@@ -112,6 +117,8 @@ func show(e *trace.Event) string {
 		fmt.Fprintf(&b, " %d size %d %x", e.Addr, e.Size, e.Data)
 	case trace.KindLost:
 		fmt.Fprintf(&b, " %d", e.Size)
+	case trace.KindPassed:
+		fmt.Fprintf(&b, " %d size %d %d", e.Addr, e.Size, e.Data)
 	}
 	for _, f := range []struct {
 		flag trace.Flags

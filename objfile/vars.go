@@ -171,6 +171,31 @@ func (f *File) Params(fn uint64) []Variable {
 	return vars
 }
 
+// ParamsIn returns the parameters of an inlined instance that its entry in the debug information has, in order of declaration,
+// where they are at addr. LocNone: nothing tells.
+func (f *File) ParamsIn(in *Inlined, addr uint64) (vars []Variable) {
+	_, s := f.subprogramAt(in.Entry)
+	if s == nil {
+		return nil
+	}
+	var scope *scope
+	for _, c := range f.scopes(s).at(in.Entry) {
+		if c.inlined && c.entry == in.Entry && c.desc.pretty == in.Name {
+			scope = c
+		}
+	}
+	if scope == nil {
+		return nil
+	}
+	for _, sv := range declared(scope.vars) {
+		if d := &sv.desc; d.param {
+			loc, _, _ := f.location(sv, s, addr)
+			vars = append(vars, Variable{Name: d.name, Type: f.conv.convert(d.typ), Loc: loc, Param: true, File: d.file, Line: d.line})
+		}
+	}
+	return vars
+}
+
 // declared reads the variables of a function, and sorts them as its declaration has them: gcc
 // tells of the parameters that a copy does without before the others.
 func declared(vars []*scopeVar) []*scopeVar {

@@ -67,9 +67,10 @@ type Plan struct {
 	Stacks     []Site // stores, and calls of writers, before which the stack is wanted
 	Globals    []Global
 	Inlined    map[trace.FuncID][]Instance // of watched functions
-	Open       []OpenCall                  // calls of watched functions that recording finds open, each thread's outermost first
-	Operations []string                    // names of functions that are watched since nothing else is: Request.Operations
-	Watched    []trace.Func                // what FuncID stands for: Watched[id-1]
+	Given      []Given
+	Open       []OpenCall   // calls of watched functions that recording finds open, each thread's outermost first
+	Operations []string     // names of functions that are watched since nothing else is: Request.Operations
+	Watched    []trace.Func // what FuncID stands for: Watched[id-1]
 	Unprobed   []Unprobed
 	Warnings   []string
 	Notes      []string // what is not captured for a reason that is no cause for concern
@@ -263,6 +264,15 @@ type Point struct {
 	ID    trace.PointID
 	Point trace.Point
 	Frame Frame // of a boundary of an inlined instance: the frame that it is in
+}
+
+// Given is where the arguments of an inlined call of a watched function are known, as the debug information has it: its entry, before
+// which the compiler may have put instructions of it.
+type Given struct {
+	Site
+	// At is where each is, in the order of the function's parameters: in a register, a register and a number added, a constant, or
+	// LocNone.
+	At []objfile.Location
 }
 
 // Frame tells where a frame lies, by call frame information: its canonical frame address

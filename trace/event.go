@@ -66,7 +66,7 @@ const (
 
 	KindAround // the instruction at PC is about to write, or to call what writes. Stack: the address behind its first byte, then the return addresses of the calls around it, innermost first
 
-	KindPassed // memory on Thread's stack, or text elsewhere, at Addr held Data when the watched function of its next KindCall was entered: an argument leads there. Addr 0: Data is what the registers of floating-point arguments held, 8 bytes of each
+	KindPassed // memory on Thread's stack, or text elsewhere, at Addr held Data when the watched function of its next KindCall was entered: an argument leads there. Addr 0: Data is what the registers of floating-point arguments held, 8 bytes of each. GivenAddr: Data is what the integer arguments of the thread's open call were, which is inlined, as the debug information has it, 8 bytes of each, 0 where it tells nothing
 	KindQuiet  // calls of functions that nobody named (Func.Beside) are not told from here on
 	kindEnd
 )
@@ -98,6 +98,9 @@ const (
 	FlagBefore                     // Alloc, Call: it was there when recording began
 	FlagExchange                   // Store: atomic, by an instruction that tells what was there before
 )
+
+// GivenAddr is no address: a KindPassed with it has the arguments of an inlined call.
+const GivenAddr Addr = 1
 
 // Event is one thing that happened in the traced process. Data, Stack and Args
 // belong to the producer and are valid until its next event: copy to keep.

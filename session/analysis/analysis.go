@@ -253,7 +253,7 @@ func (a *Analysis) Event(ev *trace.Event) error {
 	case trace.KindImage:
 		return a.image(ev)
 	case trace.KindPassed:
-		a.calls.passed.note(ev)
+		a.calls.passes(ev)
 		return nil
 	case trace.KindStore, trace.KindBulk:
 		a.attribute(ev)

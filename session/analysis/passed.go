@@ -28,14 +28,18 @@ const (
 // note takes note of an object.
 func (p *passed) note(ev *trace.Event) {
 	w := p.waits.Of(ev.Thread)
+	if len(*w)+2+len(ev.Data)/8 <= maxWords {
+		*w = appendObject(*w, ev)
+	}
+}
+
+func appendObject(w []uint64, ev *trace.Event) []uint64 {
 	n := len(ev.Data) / 8
-	if len(*w)+2+n > maxWords {
-		return
-	}
-	*w = append(*w, uint64(ev.Addr), uint64(n))
+	w = append(w, uint64(ev.Addr), uint64(n))
 	for ; n > 0; n-- {
-		*w = append(*w, binary.LittleEndian.Uint64(ev.Data[len(ev.Data)&^7-8*n:]))
+		w = append(w, binary.LittleEndian.Uint64(ev.Data[len(ev.Data)&^7-8*n:]))
 	}
+	return w
 }
 
 // drop forgets what a thread has told: its call is not one that is logged.
@@ -51,10 +55,15 @@ func (p *passed) take(thread trace.ThreadID) uint32 {
 		return 0
 	}
 	defer p.drop(thread)
-	if slices.Equal(p.record(p.last), *w) {
+	return p.put(*w)
+}
+
+// put gives a record a number, 0 if there is no room.
+func (p *passed) put(w []uint64) uint32 {
+	if slices.Equal(p.record(p.last), w) {
 		return p.last
 	}
-	n := uint64(len(*w)) + 1
+	n := uint64(len(w)) + 1
 	at := max(p.used, 1)
 	if at%passedPiece+n > passedPiece {
 		at = (at/passedPiece + 1) * passedPiece
@@ -70,7 +79,7 @@ func (p *passed) take(thread trace.ThreadID) uint32 {
 	}
 	piece := p.pieces[at/passedPiece]
 	piece[at%passedPiece] = n - 1
-	copy(piece[at%passedPiece+1:], *w)
+	copy(piece[at%passedPiece+1:], w)
 	p.used, p.last = at+n, uint32(at)
 	return p.last
 }
@@ -84,16 +93,20 @@ func (p *passed) record(number uint32) []uint64 {
 	return from[1 : 1+from[0]]
 }
 
-// objects returns what lies in a record, and what the registers of floating-point arguments held (address 0); nil: that is not known.
-func (p *passed) objects(number uint32) (out []rerun.Object, floats []uint64) {
+// objects returns what lies in a record, what the registers of floating-point arguments held (address 0), and what the arguments of
+// an inlined call were (trace.GivenAddr); nil: that is not known.
+func (p *passed) objects(number uint32) (out []rerun.Object, floats, given []uint64) {
 	for r := p.record(number); len(r) > 0; {
 		end := 2 + r[1]
-		if r[0] == 0 {
+		switch r[0] {
+		case 0:
 			floats = r[2:end]
-		} else {
+		case uint64(trace.GivenAddr):
+			given = r[2:end]
+		default:
 			out = append(out, rerun.Object{Addr: r[0], Words: r[2:end]})
 		}
 		r = r[end:]
 	}
-	return out, floats
+	return out, floats, given
 }

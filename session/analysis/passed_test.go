@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mgtrace/constraints/eval"
 	"mgtrace/session/rerun"
 	"mgtrace/trace"
 )
@@ -33,14 +34,14 @@ func TestPassed(t *testing.T) {
 		first: {{Addr: 0x7000, Words: []uint64{1, 2}}, {Addr: 0x7100, Words: []uint64{3}}},
 		other: {{Addr: 0x9000, Words: []uint64{9}}},
 	} {
-		objects, floats := p.objects(n)
+		objects, floats, _ := p.objects(n)
 		if diff := cmp.Diff(want, objects); diff != "" || floats != nil {
 			t.Errorf("%d: %s, %v", n, diff, floats)
 		}
 	}
 	tell(2, 0, 7, 8)
 	tell(2, 0x9000, 9)
-	if objects, floats := p.objects(p.take(2)); len(objects) != 1 || !cmp.Equal(floats, []uint64{7, 8}) {
+	if objects, floats, _ := p.objects(p.take(2)); len(objects) != 1 || !cmp.Equal(floats, []uint64{7, 8}) {
 		t.Errorf("with floating-point arguments: %v, %v", objects, floats)
 	}
 	tell(2, 0x9000, 9)
@@ -57,14 +58,14 @@ func TestPassed(t *testing.T) {
 	used := p.used
 	for i := range uint64(passedPiece) * 3 { // each in a record of its own, some of which would lie across two pieces
 		tell(1, 0x7000, i, i, i)
-		if got, _ := p.objects(p.take(1)); len(got) != 1 || got[0].Words[2] != i {
+		if got, _, _ := p.objects(p.take(1)); len(got) != 1 || got[0].Words[2] != i {
 			t.Fatalf("%d: %v", i, got)
 		}
 	}
 	if p.used < used+6*3*passedPiece {
 		t.Errorf("only %d words are kept", p.used-used)
 	}
-	if got, _ := p.objects(first); len(got) != 2 {
+	if got, _, _ := p.objects(first); len(got) != 2 {
 		t.Errorf("the first is %v", got)
 	}
 }
@@ -82,6 +83,30 @@ func TestPassedForgotten(t *testing.T) {
 	for i, n := range numbers {
 		if got, kept := p.record(n), i >= 2; (got != nil) != kept {
 			t.Errorf("%d of %d: %d words", i, len(numbers), len(got))
+		}
+	}
+}
+
+// TestGiven: the arguments of an inlined call are told after it has begun, and only the first time.
+func TestGiven(t *testing.T) {
+	c := newCalls()
+	given := func(thread trace.ThreadID, words ...uint64) {
+		ev := &trace.Event{Kind: trace.KindPassed, Thread: thread, Addr: trace.GivenAddr}
+		for _, w := range words {
+			ev.Data = binary.LittleEndian.AppendUint64(ev.Data, w)
+		}
+		c.passes(ev)
+	}
+	given(1, 3) // of no call
+	c.note(1, &eval.Activation{Function: "f", Thread: 1, Call: 1}, nil, 1)
+	given(2, 4) // of another thread
+	given(1, 5, 6)
+	given(1, 7, 8)
+	c.note(2, &eval.Activation{Function: "g", Thread: 2, Call: 1}, []uint64{1}, 2)
+	given(2, 9) // its arguments are known
+	for i, want := range [][]uint64{{5, 6}, nil} {
+		if _, _, got := c.passed.objects(c.log.at(i).passed); !cmp.Equal(got, want) {
+			t.Errorf("call %d was given %v, want %v", i, got, want)
 		}
 	}
 }

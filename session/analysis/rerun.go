@@ -306,8 +306,17 @@ func (a *Analysis) callOf(k *call, now mgpp.Timestamp) (c rerun.Call, ok bool) {
 			return c, false
 		}
 	}
+	passed, floats, given := a.calls.passed.objects(k.passed)
+	for i := range unknown {
+		if i < len(given) {
+			unknown[i].Likely = given[i]
+			if n := unknown[i].Size; n > 0 && n < 8 {
+				unknown[i].Likely &= 1<<(8*n) - 1 // the rest of its register is of nobody
+			}
+		}
+	}
 	c = rerun.Call{Unknown: unknown, Entry: entry, Args: k.args, Thread: k.Thread, From: k.from, To: k.to, Over: k.to != 0 && k.to <= now}
-	c.Passed, c.Floats = a.calls.passed.objects(k.passed)
+	c.Passed, c.Floats = passed, floats
 	if !c.Over {
 		c.To = now
 	}

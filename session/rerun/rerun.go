@@ -130,7 +130,7 @@ func New(p Program, call Call) (*Rerun, error) {
 func (r *Rerun) reproduce(was []replay.Effect) error {
 	call := r.call
 	r.floats = call.Floats
-	if call.Unknown != nil && (call.Died != 0 || !r.unknown(was)) {
+	if call.Unknown != nil && !r.unknown(was) {
 		return errArgs
 	}
 	r.guesses(func(w *world) bool {
@@ -138,10 +138,7 @@ func (r *Rerun) reproduce(was []replay.Effect) error {
 			return true
 		}
 		r.execute(w, was)
-		if call.Died != 0 && r.matched != nil && !r.dies() {
-			r.matched = nil
-		}
-		return r.matched != nil
+		return r.fits()
 	})
 	if r.matched == nil && r.was.Results > 0 {
 		r.unknown(was)
@@ -252,6 +249,14 @@ func (r *Rerun) guesses(fits func(*world) bool) {
 			return
 		}
 	}
+}
+
+// fits: the call did what was recorded, as executed last. One in which the program died has to die there.
+func (r *Rerun) fits() bool {
+	if r.call.Died != 0 && r.matched != nil && !r.dies() {
+		r.matched = nil
+	}
+	return r.matched != nil
 }
 
 // dies: the call ends where the program died, by an access to where no memory is, or of itself.

@@ -17,6 +17,7 @@ import (
 type Parameter struct {
 	Size     int      // bytes of a number; 0: it is a pointer
 	Pointers []uint64 // to which it may lead
+	Likely   uint64   // what the debug information says; 0: nothing
 }
 
 const (
@@ -33,22 +34,28 @@ type search struct {
 	was         []replay.Effect
 	numbers     []uint64
 	runs, steps int
+	set, unset  bool // world.set; and whether it would make a difference
 }
 
 // unknown finds what is not known of a call. It reports whether the call did what was recorded then.
 func (r *Rerun) unknown(was []replay.Effect) bool {
-	s := &search{r: r, was: was, numbers: r.numbersOf(was), runs: maxUnknown, steps: maxUnknownSteps}
-	if r.p.Like != nil {
-		s.runs, s.steps = maxUnknownLike, maxUnknownSteps/8
-	}
-	if r.call.Unknown == nil {
-		return s.results()
-	}
+	s := &search{r: r, was: was, numbers: r.numbersOf(was)}
 	choices := make([][]uint64, len(r.call.Unknown))
 	for i, p := range r.call.Unknown {
 		choices[i] = s.candidates(i, p)
 	}
-	return s.arguments(choices)
+	for _, s.set = range [2]bool{false, true} {
+		if s.runs, s.steps = maxUnknown, maxUnknownSteps; r.p.Like != nil {
+			s.runs, s.steps = maxUnknownLike, maxUnknownSteps/8
+		}
+		if s.set && !s.unset {
+			return false
+		}
+		if r.call.Unknown == nil && s.results() || r.call.Unknown != nil && s.arguments(choices) {
+			return true
+		}
+	}
+	return false
 }
 
 // numbersOf are those that may have been arguments, or results of library functions: what the call stored, and what lay in the nodes
@@ -121,7 +128,15 @@ func (r *Rerun) born(addr uint64) bool {
 }
 
 // candidates are what the i-th argument may have been, the likeliest first.
-func (s *search) candidates(i int, p Parameter) (out []uint64) {
+func (s *search) candidates(i int, p Parameter) []uint64 {
+	out := s.guesses(i, p)
+	if p.Likely == 0 {
+		return out
+	}
+	return append([]uint64{p.Likely}, slices.DeleteFunc(slices.Clone(out), func(v uint64) bool { return v == p.Likely })...)
+}
+
+func (s *search) guesses(i int, p Parameter) (out []uint64) {
 	if p.Size > 0 {
 		return s.numbers
 	}
@@ -203,10 +218,13 @@ func (s *search) returning(results ...uint64) bool {
 
 // run executes the call with what is tried, and reports whether it did what was recorded.
 func (s *search) run() bool {
-	s.r.execute(s.r.world(), s.was)
+	w := s.r.world()
+	w.set = s.set
+	s.r.execute(w, s.was)
+	s.unset = s.unset || w.unset
 	s.runs--
 	s.steps -= s.r.was.Steps
-	return s.r.matched != nil
+	return s.r.fits()
 }
 
 // result is the n-th that a library function returned of which nothing tells.

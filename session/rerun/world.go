@@ -22,8 +22,9 @@ type world struct {
 	choice, most int
 	// flags is the size of an integer variable that begins at an address; 0: none does. set: those that are not recorded,
 	// and that the program began with as 0, are taken to be 1, as is what says that something was done already.
-	flags func(trace.Addr) int
-	set   bool
+	// unset: there was one, and set is not.
+	flags      func(trace.Addr) int
+	set, unset bool
 	// single is where the C library notes, in a byte, that there is one thread; 0: nowhere, or there are more. By it the C++ library's
 	// shared pointers count with locked instructions or without. asked is set where it is read.
 	single uint64
@@ -79,9 +80,11 @@ func (w *world) readImage(addr uint64, data []byte, known []bool) int {
 	for i := range k {
 		known[i] = true
 	}
-	for i := uint64(0); w.set && i < k; i += 4 {
+	for i := uint64(0); w.flags != nil && i < k && !(w.unset && !w.set); i += 4 {
 		if n := uint64(w.flags(trace.Addr(addr + i))); n > 0 && i+n <= k && !slices.ContainsFunc(data[i:i+n], func(b byte) bool { return b != 0 }) {
-			data[i] = 1
+			if w.unset = true; w.set {
+				data[i] = 1
+			}
 		}
 	}
 	if k == 8 {
