@@ -280,6 +280,16 @@ func TestMemoryFaults(t *testing.T) {
 			next := w.alloc("", 20, false)
 			store(w, next-4, "1234", a)
 		}, []string{"bounds NULL: a store writes 4 bytes right before the block of 20 bytes at 0x10030"}},
+		{"memcpy over the end of what looked like a mapped block when the process was attached to", func(w *world) {
+			w.apply(trace.Event{Kind: trace.KindAlloc, Addr: 0x20010, Size: 0x1ff0, Name: "malloc", Flags: trace.FlagBefore, Thread: 1})
+			bulk(w, 0x22000-8, strings.Repeat("x", 16))
+			store(w, 0x22000, "12345678", 0x22000-8)
+			store(w, 0x2000c, "1234", 0x2000c)
+		}, nil},
+		{"memcpy over the end of a block of a heap that was there when the process was attached to", func(w *world) {
+			w.apply(trace.Event{Kind: trace.KindAlloc, Addr: 0x20010, Size: 0x1ef8, Name: "malloc", Flags: trace.FlagBefore, Thread: 1})
+			bulk(w, 0x21f08-8, strings.Repeat("x", 16))
+		}, []string{"bounds NULL: memcpy writes 8 bytes past the end of the block of 7928 bytes at 0x20010"}},
 		{"store farther before", func(w *world) {
 			a := w.alloc("", 20, false)
 			next := w.alloc("", 20, false)
