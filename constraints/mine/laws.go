@@ -146,7 +146,7 @@ func (m *maker) pointers(s shape) {
 			c := m.add("nonnull "+l.name, l.name+" is never NULL", fmt.Sprintf("X.%s != NULL", l.name))
 			c.need = 8
 		}
-		if l.edge && l.set == 0 && l.null > 0 && !internal(l.name) {
+		if l.edge && !l.union && l.set == 0 && l.null > 0 && !internal(l.name) {
 			c := m.add("null "+l.name, l.name+" was always NULL", fmt.Sprintf("X.%s == NULL", l.name))
 			c.weak = true
 		}
@@ -162,7 +162,7 @@ func (m *maker) nullTogether(s shape) {
 	for _, p := range m.links {
 		for _, q := range m.links {
 			mixed := p.set > 0 && p.null > 0 && q.set > 0 && q.null > 0
-			if p == q || p.count != 1 || q.count != 1 || !mixed || slices.Contains(s.backs, p) || slices.Contains(s.backs, q) {
+			if p == q || p.union || q.union || p.count != 1 || q.count != 1 || !mixed || slices.Contains(s.backs, p) || slices.Contains(s.backs, q) {
 				continue
 			}
 			m.add("null "+p.name+" "+q.name, fmt.Sprintf("where %s is NULL, %s is", p.name, q.name), fmt.Sprintf("X.%s == NULL => X.%s == NULL", p.name, q.name))

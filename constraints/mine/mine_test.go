@@ -222,3 +222,16 @@ struct owner { int n; struct ring jobs; struct { struct ring lru; } by; struct r
 		t.Error(e.Format(text))
 	}
 }
+
+// TestNullTogether: pointers of which one is NULL only if the other is; of a union's another member may lie there.
+func TestNullTogether(t *testing.T) {
+	for _, union := range []bool{false, true} {
+		p := &link{name: "left", count: 1, set: 2, null: 2}
+		q := &link{name: "u.table", count: 1, set: 2, null: 2, union: union}
+		m := maker{portrait: &portrait{typ: &check.NodeType{Name: "T"}, links: []*link{p, q}}, name: "T"}
+		m.nullTogether(shape{})
+		if want := map[bool]int{false: 2, true: 0}[union]; len(m.out) != want {
+			t.Errorf("in a union %v: %d facts, want %d", union, len(m.out), want)
+		}
+	}
+}
