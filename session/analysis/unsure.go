@@ -36,12 +36,12 @@ func (a *Analysis) suspend(p *point, pc trace.Addr) {
 			continue
 		}
 		q.found = both(q.found, p.found)
-		p.found = slices.DeleteFunc(p.found, func(x eval.Inconsistency) bool { return has(q.found, x) })
+		p.found = without(p.found, q.found)
 		if q.time < p.time && !a.done {
 			if q.lasts++; q.lasts&(q.lasts-1) == 0 {
 				sure := *q
 				sure.found = a.timely(q, a.Hist.At(p.time), pc)
-				q.found = slices.DeleteFunc(q.found, func(x eval.Inconsistency) bool { return has(sure.found, x) })
+				q.found = without(q.found, sure.found)
 				a.found(&sure)
 			}
 		}
@@ -81,9 +81,21 @@ func (a *Analysis) settle(ev *trace.Event) {
 
 // both are the members of list that are in other too.
 func both(list, other []eval.Inconsistency) []eval.Inconsistency {
-	return slices.DeleteFunc(slices.Clone(list), func(x eval.Inconsistency) bool { return !has(other, x) })
+	in := instances(other)
+	return slices.DeleteFunc(slices.Clone(list), func(x eval.Inconsistency) bool { return !in[x.Instance] })
 }
 
-func has(list []eval.Inconsistency, x eval.Inconsistency) bool {
-	return slices.ContainsFunc(list, func(y eval.Inconsistency) bool { return y.Instance == x.Instance })
+// without are the members of list that are not in other. Of list nothing is left.
+func without(list, other []eval.Inconsistency) []eval.Inconsistency {
+	in := instances(other)
+	return slices.DeleteFunc(list, func(x eval.Inconsistency) bool { return in[x.Instance] })
+}
+
+// instances are what is inconsistent: tens of thousands, where a wrong length has so many elements.
+func instances(list []eval.Inconsistency) map[eval.Instance]bool {
+	out := make(map[eval.Instance]bool, len(list))
+	for i := range list {
+		out[list[i].Instance] = true
+	}
+	return out
 }
