@@ -89,12 +89,15 @@ func TestInside(t *testing.T) {
 	}
 }
 
-// TestAsked: of two executions that are part of as many broken laws the one is blamed that is asked for, else the first.
+// TestAsked: of two executions that are part of as many broken laws the one is blamed that is asked for, else the first, and of
+// one that stores what the other overwrites the one that stores it.
 func TestAsked(t *testing.T) {
-	for asked, want := range map[mgpp.Timestamp]mgpp.Timestamp{0: 4, 4: 4, 5: 5} {
-		got := blamed(nil, []broken{{t: 5, beside: 4, law: LawCopied}}, func(t mgpp.Timestamp) bool { return t == asked })
-		if len(got) != 1 || got[0].t != want || got[0].turned != (want == 4) {
-			t.Errorf("asked for %d: %+v, want %d", asked, got, want)
+	for law, otherwise := range map[Law]mgpp.Timestamp{LawCopied: 4, LawMoved: 5} {
+		for asked, want := range map[mgpp.Timestamp]mgpp.Timestamp{0: otherwise, 4: 4, 5: 5} {
+			got := blamed(nil, []broken{{t: 5, beside: 4, law: law}}, func(t mgpp.Timestamp) bool { return t == asked })
+			if len(got) != 1 || got[0].t != want || got[0].turned != (want == 4) {
+				t.Errorf("%s, asked for %d: %+v, want %d", law, asked, got, want)
+			}
 		}
 	}
 }

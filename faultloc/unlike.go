@@ -262,7 +262,9 @@ func blamed(alone, pairs []broken, asked func(mgpp.Timestamp) bool) []broken {
 			continue
 		}
 		a, b := len(part[p.t]), len(part[p.beside])
-		other := p.beside < p.t
+		// The first, which the other went on from. Who stores what another one overwrites had read it before, also where the compiler has
+		// put that store behind.
+		other := p.beside < p.t && p.law != LawMoved
 		if is, was := asked(p.t), asked(p.beside); is != was {
 			other = was
 		}
