@@ -6,7 +6,7 @@
 // The programs are those of bench/real/debian, from Debian's source packages. Each is
 // run healthy, where nothing may be found, and with each of its faults. A row has
 //
-//	stores      records of stores that reached the analysis, in the healthy run
+//	stores      records that reached the analysis in the healthy run: of stores, of calls, of what these were given
 //	C-points    at which the healthy run was checked
 //	statements  of the specification: types, attributes, constraints
 //	suspects    statements in the report of the first inconsistent C-point
