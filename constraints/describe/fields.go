@@ -35,21 +35,38 @@ type Field struct {
 type Bits struct{ Offset, Count int }
 
 // Fields lists the fields of an object, in order; of a large array the first.
-func Fields(g *graph.Graph, v mgpp.View, o graph.ObjID) []Field {
+func Fields(g *graph.Graph, v mgpp.View, o graph.ObjID) []Field { return fields(g, v, o, field) }
+
+// BareFields is Fields without what they hold: nothing of that is put in words.
+func BareFields(g *graph.Graph, v mgpp.View, o graph.ObjID) []Field { return fields(g, v, o, bare) }
+
+// FieldAt returns the field of an object that covers an address, of several
+// bit-fields the first.
+func FieldAt(g *graph.Graph, v mgpp.View, o graph.ObjID, addr trace.Addr) (Field, bool) {
+	return fieldAt(g, v, o, addr, field)
+}
+
+// BareFieldAt is FieldAt without what it holds.
+func BareFieldAt(g *graph.Graph, v mgpp.View, o graph.ObjID, addr trace.Addr) (Field, bool) {
+	return fieldAt(g, v, o, addr, bare)
+}
+
+// teller says what a field is.
+type teller func(g *graph.Graph, v mgpp.View, o graph.ObjID, s types.Scalar, at int64, path string) Field
+
+func fields(g *graph.Graph, v mgpp.View, o graph.ObjID, tell teller) []Field {
 	var out []Field
 	each(g, v, o, extent{0, math.MaxInt64}, func(s types.Scalar, at int64, path string) bool {
-		out = append(out, field(g, v, o, s, at, path))
+		out = append(out, tell(g, v, o, s, at, path))
 		return len(out) < maxFields
 	})
 	return out
 }
 
-// FieldAt returns the field of an object that covers an address, of several
-// bit-fields the first.
-func FieldAt(g *graph.Graph, v mgpp.View, o graph.ObjID, addr trace.Addr) (f Field, ok bool) {
+func fieldAt(g *graph.Graph, v mgpp.View, o graph.ObjID, addr trace.Addr, tell teller) (f Field, ok bool) {
 	off := int64(addr - g.Object(o).Addr)
 	each(g, v, o, extent{off, off + 1}, func(s types.Scalar, at int64, path string) bool {
-		f, ok = field(g, v, o, s, at, path), true
+		f, ok = tell(g, v, o, s, at, path), true
 		return false
 	})
 	return f, ok
@@ -128,26 +145,6 @@ func Join(prefix, path string) string {
 		return prefix + path
 	}
 	return prefix + "." + path
-}
-
-// BareFields is Fields without what they hold: nothing of that is put in words.
-func BareFields(g *graph.Graph, v mgpp.View, o graph.ObjID) []Field {
-	var out []Field
-	each(g, v, o, extent{0, math.MaxInt64}, func(s types.Scalar, at int64, path string) bool {
-		out = append(out, bare(g, v, o, s, at, path))
-		return len(out) < maxFields
-	})
-	return out
-}
-
-// BareFieldAt is FieldAt without what it holds.
-func BareFieldAt(g *graph.Graph, v mgpp.View, o graph.ObjID, addr trace.Addr) (f Field, ok bool) {
-	off := int64(addr - g.Object(o).Addr)
-	each(g, v, o, extent{off, off + 1}, func(s types.Scalar, at int64, path string) bool {
-		f, ok = bare(g, v, o, s, at, path), true
-		return false
-	})
-	return f, ok
 }
 
 // bare is a field without what it holds: what has no bytes holds no pointer.
