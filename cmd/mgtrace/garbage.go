@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"math"
 	"os"
 	"path/filepath"
@@ -88,7 +87,8 @@ func percentFor(live, room uint64) int {
 // under a root directory: what the machine has, and what the control groups of this process
 // allow. 0: it is not known.
 func freeMemory(root string) uint64 {
-	free := memAvailable(filepath.Join(root, "proc/meminfo"))
+	meminfo, _ := os.ReadFile(filepath.Join(root, "proc/meminfo"))
+	free := kilobytes(string(meminfo), "MemAvailable:")
 	for _, group := range memoryGroups(filepath.Join(root, "proc/self/cgroup")) {
 		for dir := group; ; dir = filepath.Dir(dir) { // a group is bound by those it lies in
 			for _, file := range [2]string{"sys/fs/cgroup/" + dir + "/memory.max", "sys/fs/cgroup/memory/" + dir + "/memory.limit_in_bytes"} {
@@ -130,12 +130,15 @@ func roomOf(root string) uint64 {
 // what is mapped for it already half is taken to be in use.
 func heapRoom(n uint64) uint64 { return (n-min(n, heapStep/2))&^(heapStep-1) + heapStep/2 }
 
-// kilobytes is the value of a line of /proc/PID/status, in bytes.
-func kilobytes(status, name string) uint64 {
-	_, rest, _ := strings.Cut(status, "\n"+name)
-	rest, _, _ = strings.Cut(rest, " kB")
-	n, _ := strconv.ParseUint(strings.TrimSpace(rest), 10, 54)
-	return n << 10
+// kilobytes is the value of a line of /proc/PID/status or /proc/meminfo, in bytes; 0: it is not known.
+func kilobytes(text, name string) uint64 {
+	for line := range strings.Lines(text) {
+		if w := strings.Fields(line); len(w) == 3 && w[0] == name && w[2] == "kB" {
+			n, _ := strconv.ParseUint(w[1], 10, 54)
+			return n << 10
+		}
+	}
+	return 0
 }
 
 func number(file string) (uint64, error) {
@@ -144,21 +147,6 @@ func number(file string) (uint64, error) {
 		return 0, err
 	}
 	return strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64) // "max" is none
-}
-
-func memAvailable(file string) uint64 {
-	f, err := os.Open(file)
-	if err != nil {
-		return 0
-	}
-	defer f.Close()
-	for s := bufio.NewScanner(f); s.Scan(); {
-		if w := strings.Fields(s.Text()); len(w) == 3 && w[0] == "MemAvailable:" && w[2] == "kB" {
-			n, _ := strconv.ParseUint(w[1], 10, 54) // 0: it is not known
-			return n << 10
-		}
-	}
-	return 0
 }
 
 // memoryGroups are the control groups of a process that may limit its memory (cgroups(7),
