@@ -19,6 +19,7 @@
 //	markWhole    after what a statement did all was well once more
 //	odd          writes that went astray, frees that came too early, the place of a crash
 //	decided      the call executed again: had a condition gone the other way, or a value been another one?
+//	inner        a call that went wrong again and again: judged where, up to then, a constraint always held
 //	rank         statements in order of suspicion
 //
 // An example: a list is linked by line 40 (n->next = q) and line 41

@@ -127,6 +127,8 @@ type Input struct {
 	// times, most often in ascending order. Nil: the fault is located between the
 	// C-points, however far from each other they are.
 	Broken func(mgpp.Timestamp) int
+	// BrokenOf says which constraints have an inconsistency at a time, by their number. It is asked as Broken is. Nil: that is not known.
+	BrokenOf func(mgpp.Timestamp) []bool
 	// Stopped reports that the model was told to stop: its last answer was none, and
 	// no more will come. Nil: it is never stopped.
 	Stopped func() bool
@@ -145,8 +147,9 @@ type Input struct {
 	// Died is the instruction at which the run ended, 0 if it did not.
 	Died trace.Addr
 
-	end  mgpp.Timestamp // of the history, if that is not At
-	core []bool         // by index in Found: what others may follow from; nil: all are
+	end   mgpp.Timestamp // of the history, if that is not At
+	core  []bool         // by index in Found: what others may follow from; nil: all are
+	brief bool           // it is the second question about a call, and takes less
 }
 
 // ReadFreed is a block that was used after it was freed, by an address that the program had before that.
@@ -202,6 +205,8 @@ type Suspect struct {
 	Repair      *Repair
 	mends       []bool       // by index in Input.Found: with further cells; nil: Repair alone
 	Calls       []trace.Addr // Decided: return addresses of the calls in which it was made, innermost first
+	// Inner is the moment in the middle of the call at which it was judged, by what was broken there; nil: at the C-point.
+	Inner *Inside
 	// Whole: nothing was broken at that time, after all that it did; 0: not known.
 	Whole mgpp.Timestamp
 }
@@ -253,6 +258,7 @@ const (
 	OfReach  EvidenceKind = "reached" // an Unlike: what leads from node to node
 	OfOrigin EvidenceKind = "origin"  // an Unlike: where a value comes from
 	Matched  EvidenceKind = "matched" // an Outdated: what a count does not answer
+	Inner    EvidenceKind = "inner"   // whatever is judged in the middle of a call
 )
 
 // Evidence is one reason for suspicion. The counts' meaning depends on Kind.
@@ -372,9 +378,13 @@ func (r *Result) Settled() bool { return len(r.Suspects) > 0 && settled(r.Suspec
 func Locate(in Input) Result {
 	n, found, ok := narrow(&in)
 	if !ok {
-		return locate(in)
+		r := locate(in)
+		r.addInner(in)
+		return r
 	}
-	r := locate(n.within(in, found))
+	part := n.within(in, found)
+	r := locate(part)
+	r.addInner(part)
 	r.Narrowed = &n
 	if n.Unsure && !r.Stopped {
 		r.add(in, locate(in))

@@ -66,8 +66,10 @@ func (l *lab) searched() uint64 {
 }
 
 // work is how many steps evaluation has made so far, if the model counts them.
-func (l *lab) work() uint64 {
-	if m, ok := l.in.Model.(interface{ Work() uint64 }); ok {
+func (l *lab) work() uint64 { return l.in.work() }
+
+func (in *Input) work() uint64 {
+	if m, ok := in.Model.(interface{ Work() uint64 }); ok {
 		return m.Work()
 	}
 	return 0
@@ -78,7 +80,7 @@ func (l *lab) exhausted() bool {
 	if l.in.stopped() || l.trials >= l.limit || l.listed >= maxBroken {
 		return true
 	}
-	if l.work()-l.begun >= maxWorked {
+	if worked := l.work() - l.begun; worked >= maxWorked || l.in.brief && worked >= innerWorked {
 		return true
 	}
 	searched := l.searched() - l.start

@@ -184,6 +184,7 @@ const (
 	worthOther    = 150
 	worthIdleCall = 10 // also of an experiment that hides
 	worthUnalike  = 60
+	worthInner    = 300
 	worthNothing  = 0
 )
 
@@ -456,6 +457,9 @@ func (s *Suspect) worth() int {
 		}
 		n += w
 	}
+	if s.Inner != nil {
+		n += worthInner
+	}
 	if s.Whole > 0 {
 		n /= wholeShare
 	}
@@ -514,7 +518,7 @@ func rank(suspects []Suspect) (first, others []Suspect) {
 			cmp.Compare(b.Operation, a.Operation),
 		)
 	})
-	if len(suspects) == 0 || !settled(suspects[0]) || suspects[0].has(Last) {
+	if len(suspects) == 0 || !settled(suspects[0]) || suspects[0].has(Last) || suspects[0].Inner != nil {
 		return suspects, nil
 	}
 	for _, s := range suspects {

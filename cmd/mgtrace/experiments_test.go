@@ -49,6 +49,27 @@ func TestExperiments(t *testing.T) {
 	}
 }
 
+// TestMidCall: what goes wrong several times in a call is named where a constraint was broken that always held there.
+func TestMidCall(t *testing.T) {
+	t.Parallel()
+	needTracing(t)
+	all := programs(t)
+	p := all[slices.IndexFunc(all, func(p program) bool { return p.name() == "promotions" })]
+	for _, level := range []string{"-O0", "-O2"} {
+		t.Run(level, func(t *testing.T) {
+			t.Parallel()
+			r := p.run(t, "inline", p.compile(t, level, "-DFAULT"))
+			if r.status != 1 || len(r.report.CPoints) == 0 || len(r.report.CPoints[0].Suspects) == 0 {
+				t.Fatalf("status %d\n%s", r.status, r.stderr)
+			}
+			first := r.report.CPoints[0].Suspects[0]
+			if truth := faults(t, p.source); !slices.Contains(truth, first.Line) || !strings.Contains(first.Why, "always held there until then") {
+				t.Errorf("first is %s:%d, %q; want line %v", first.File, first.Line, first.Why, truth)
+			}
+		})
+	}
+}
+
 // TestExperimentsThroughTables: a call is executed again where it calls what the dynamic linker has put into a table,
 // functions of the program and of the library; and the call that is named is the one that broke the structure.
 func TestExperimentsThroughTables(t *testing.T) {

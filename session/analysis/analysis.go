@@ -649,7 +649,7 @@ func (a *Analysis) question(p *point) faultloc.Input {
 		Points:    a.checkedAt.all(), Moments: a.calls.between(), Quiet: a.calls.quiet, Within: a.calls.function, Args: a.calls.argsOf, Cut: p.Kind == "crash", Stopped: a.Checker.Stopped,
 	}
 	if a.doubt == nil {
-		in.Broken, in.Stray = a.Checker.CountBroken, a.Checker.Stray
+		in.Broken, in.BrokenOf, in.Stray = a.Checker.CountBroken, a.Checker.BrokenAt, a.Checker.Stray
 	}
 	in.Rerun = func(t mgpp.Timestamp) faultloc.Rerun { return a.experiments(p, t) }
 	in.ReadFreed = func() (faultloc.ReadFreed, bool) { return a.readFreed(p) }

@@ -156,6 +156,9 @@ func (a *Analysis) values(o graph.ObjID, v mgpp.View) report.NodeValues {
 
 // suspect turns a suspect of the fault locator into words, for what is broken at a time.
 func (a *Analysis) suspect(rank int, s *faultloc.Suspect, at mgpp.Timestamp) report.Suspect {
+	if s.Inner != nil {
+		at = s.Inner.At
+	}
 	var stack []trace.Addr
 	if s.Operation > 0 && s.Kind == faultloc.Wrote {
 		if stack = a.Hist.Op(s.Operation).Stack; stack == nil {

@@ -56,6 +56,21 @@ func (a *Analysis) reasons(s *faultloc.Suspect, out *report.Suspect, at mgpp.Tim
 		out.Evidence = []string{"it changed " + beneath(out.Contributes)}
 	}
 	out.Why = a.why(s, best, out)
+	if s.Inner != nil {
+		out.Why += " " + a.inside(s.Inner)
+	}
+}
+
+// inside says when a suspect was judged, where that is the middle of a call.
+func (a *Analysis) inside(in *faultloc.Inside) string {
+	var broken []string
+	for _, inc := range in.Found {
+		if l := a.Checker.Label(inc.Instance); !slices.Contains(broken, l) {
+			broken = append(broken, l)
+		}
+	}
+	return fmt.Sprintf("(Of what was broken in the middle of the call, before change %s by %s: %s always held there until then.)",
+		report.Thousands(uint64(in.At+1)), a.Symbols.Place(a.Hist.Op(in.At+1).PC), strings.Join(broken, ", "))
 }
 
 // headline is the best evidence; where that is a repair of another field than the statement
