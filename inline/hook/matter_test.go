@@ -104,19 +104,21 @@ func TestNamedBehindOthers(t *testing.T) {
 	m := newMachine(t, plan, tails, 1<<16)
 	m.filter(false, layout.ConfigSettled|layout.ConfigForget)
 	m.named([2]uint64{mine, 1}, [2]uint64{mine + 0x80, 1})
-	const words = 8 // machine: StackBytes
-	for at := uint64(0); at <= words; at++ {
-		for k := range uint64(words) {
-			m.poke(sp0+8*k, mine+0x40+k)
+	for _, words := range []uint64{8, 19} { // as many as are looked at together, and some beyond
+		m.write(processAt+layout.StackBytes, []byte{byte(8 * words), 0, 0, 0})
+		for at := range words + 1 {
+			for k := range words {
+				m.poke(sp0+8*k, mine+0x40+k)
+			}
+			m.poke(sp0+8*at, mine+0x80)
+			m.call(fMalloc, sp0, m.peek(sp0), 16)
+			m.ret(fMalloc, 0, sp0, heap)
+			if got := m.granules(1) == "o"; got != (at < words) {
+				t.Errorf("word %d of %d: open: %v", at, words, got)
+			}
+			m.free(caller, heap)
+			m.log()
 		}
-		m.poke(sp0+8*at, mine+0x80)
-		m.call(fMalloc, sp0, m.peek(sp0), 16)
-		m.ret(fMalloc, 0, sp0, heap)
-		if got := m.granules(1) == "o"; got != (at < words) {
-			t.Errorf("word %d: open: %v", at, got)
-		}
-		m.free(caller, heap)
-		m.log()
 	}
 }
 

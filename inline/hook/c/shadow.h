@@ -92,10 +92,15 @@ static bool is_named(struct process *p, u64 address)
 	return 0;
 }
 
-/* is_named of any of four words, apart from the loop that asks it seldom. */
-static __attribute__((noinline)) bool any_named(struct process *p, const u64 *w)
+/* is_named, apart from the loop that asks it seldom: only of what lies between the first such code and the last. */
+static __attribute__((noinline)) bool surely_named(struct process *p, u64 address)
 {
-	return is_named(p, w[0]) || is_named(p, w[1]) || is_named(p, w[2]) || is_named(p, w[3]);
+	return is_named(p, address);
+}
+
+static inline bool named_between(struct process *p, u64 address, u64 lo, u64 span)
+{
+	return __builtin_expect(address - lo < span, 0) && surely_named(p, address);
 }
 
 /* Says whether such code may have called: whether a word of [sp, sp + window) lies there.
@@ -105,15 +110,17 @@ static bool named(struct process *p, u64 sp, u64 window, bool safe)
 	u64 lo = p->named_lo, span = p->named_span;
 	u64 end = sp + (window & ~7ul), address;
 
-	/* Four at a time without a jump: mostly there is none between the first such code and the last. */
-	for (; safe && end - sp >= 32; sp += 32) {
+	/* Eight at a time, each with a jump that is mostly not taken: nothing is kept of a word that is none. */
+	for (; safe && end - sp >= 64; sp += 64) {
 		const volatile u64 *w = (const u64 *)sp;
 
-		if ((w[0] - lo < span) + (w[1] - lo < span) + (w[2] - lo < span) + (w[3] - lo < span) && any_named(p, (const u64 *)sp))
+		if (named_between(p, w[0], lo, span) || named_between(p, w[1], lo, span) || named_between(p, w[2], lo, span) ||
+		    named_between(p, w[3], lo, span) || named_between(p, w[4], lo, span) || named_between(p, w[5], lo, span) ||
+		    named_between(p, w[6], lo, span) || named_between(p, w[7], lo, span))
 			return 1;
 	}
 	for (; sp < end && load(sp, &address); sp += 8)
-		if (address - lo < span && is_named(p, address))
+		if (named_between(p, address, lo, span))
 			return 1;
 	return 0;
 }
