@@ -398,9 +398,33 @@ func (c *checker) tag(g *syntax.Tag, tagged map[*NodeType][]EdgeCell) {
 		cell.Elem = pointee(x)
 	} else {
 		cell.Elem = t.Layout
+		if within := enclosing(t.Layout, p.Offset); within != nil {
+			cell.Elem = within
+		}
 		c.tagged[tagKey{t, cell.Name}] = true
 	}
 	tagged[t] = append(tagged[t], cell)
+}
+
+// enclosing returns the innermost member of a node that has a name for its type and the word at offset in
+// it, nil if it is the node's own or of a class that it derives from, or that member is the node's first: what such
+// a word leads to is a member of its kind, as what the pointers beside it lead to.
+func enclosing(t *types.Type, offset int64) (within *types.Type) {
+	from := int64(0)
+	for depth := 0; depth <= maxNesting; depth++ {
+		at := slices.IndexFunc(t.Members, func(m types.Member) bool {
+			return !m.Base && m.Type != nil && m.Type.Kind == types.Struct && m.Offset <= offset && offset < m.Offset+m.Type.Size
+		})
+		if at < 0 {
+			break
+		}
+		m := &t.Members[at]
+		t, offset, from = m.Type, offset-m.Offset, from+m.Offset
+		if t.Name != "" && from > 0 {
+			within = t
+		}
+	}
+	return within
 }
 
 // fieldPath finds a field of t by its C path.

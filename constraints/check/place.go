@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"mgtrace/constraints/syntax"
+	"mgtrace/mgpp/coded"
 	"mgtrace/types"
 )
 
@@ -416,11 +417,17 @@ func (s *scope) load(o operand, src string) operand {
 		o.kind = kindRef
 		o.node = s.nodeOf(pointee(o.typ), owner)
 	}
+	if owner == nil {
+		cell, owner = s.taggedBehind(&o)
+	}
 	word := cell != nil && o.kind == kindNumber && o.typ.Size == 8 && o.bits == 0 && s.tagged[tagKey{owner, cell.Name}]
 	if word { // an integer that holds a pointer
 		o.kind = kindRef
-		o.node = owner
+		o.node = s.nodeOf(cell.Elem, owner)
 		o.typ = &types.Type{Kind: types.Pointer, Size: 8, Elem: cell.Elem}
+		if cell.Elem != owner.Layout { // where a place behind it begins, taggedBehind asks
+			ld.Type = o.typ
+		}
 	}
 	if cell != nil && o.kind == kindRef { // not another member of a union
 		o.cell = cell
@@ -470,6 +477,54 @@ func (s *scope) cellAt(o *operand) (*EdgeCell, *NodeType) {
 		found = nil
 	}
 	return found, owner
+}
+
+// taggedBehind finds the tagged word that an operand's place belongs to where a pointer leads to a member
+// of nodes, as the links of an intrusive tree do, and a type of nodes that has it. All types that have such
+// a member have to say the same of it: it is not told which of them is meant.
+func (s *scope) taggedBehind(o *operand) (cell *EdgeCell, owner *NodeType) {
+	ld, ok := o.place.Base.(*Load)
+	if !ok || ld.Type == nil || ld.Type.Kind != types.Pointer || ld.Type.Elem == nil || len(o.place.Steps) > 0 {
+		return nil, nil
+	}
+	for _, n := range s.spec.Types {
+		for _, at := range membersOf(n.Layout, ld.Type.Elem, 0, 0) {
+			here := taggedAt(n, at+o.place.Offset)
+			if here == nil || cell != nil && (here.Coded != cell.Coded || !sameType(here.Elem, cell.Elem)) {
+				return nil, nil
+			}
+			cell, owner = here, n
+		}
+	}
+	return cell, owner
+}
+
+// taggedAt returns the tagged cell of a node at an offset, nil if there is none, or not always.
+func taggedAt(n *NodeType, offset int64) *EdgeCell {
+	for i := range n.Edges {
+		cell := &n.Edges[i]
+		if _, ok := cell.Element(offset); ok && cell.Coded != coded.Plain && !cell.Conditional() {
+			return cell
+		}
+	}
+	return nil
+}
+
+// membersOf returns the offsets of the parts of t that are of type part, at any depth; not those in arrays.
+func membersOf(t, part *types.Type, from int64, depth int) (at []int64) {
+	if t == nil || depth > maxNesting || (part.Kind != types.Struct && part.Kind != types.Union) {
+		return nil
+	}
+	for _, m := range t.Members {
+		switch {
+		case m.Type == nil, m.Offset < 0:
+		case sameType(m.Type, part):
+			at = append(at, from+m.Offset)
+		default:
+			at = append(at, membersOf(m.Type, part, from+m.Offset, depth+1)...)
+		}
+	}
+	return at
 }
 
 // ownerOf returns the type of the node that a place starts at.

@@ -112,6 +112,11 @@ var cases = []scene{
 		nodes: "r rbn key=5 parent=1 left=a right=b\na rbn key=3 parent=r+1\nb rbn key=7 parent=r+1 right=c\nc rbn key=9 parent=b",
 		damages: []string{"black: c parent=b+1", "red: b parent=r | a parent=r | r parent=0", "up: c parent=r", "root: r parent=0", "order: c key=6",
 			"down: b right=0", "black: b parent=r"}},
+	{spec: "intrusive-tree", globals: map[string]string{"entries": "rb_tree"},
+		nodes: "::entries root=r+8\nr entry key=5 links.child[0]=a+8 links.child[1]=b+8\na entry key=3 links.info=r+8\n" +
+			"b entry key=7 links.info=r+10 links.child[1]=c+8\nc entry key=9 links.info=b+11",
+		damages: []string{"black: c links.info=b+10", "red: b links.info=r+11", "right: c links.info=r+11", "up: c links.info=a+11", "right: b links.info=r+8",
+			"left: a links.info=b+8", "up: b links.child[1]=0", "root: r links.info=1", "order: a key=6", "right: c links.info=0"}},
 	{spec: "bitfield-colour",
 		nodes:   "r bfnode key=5 visits=9 left=a right=b\na bfnode key=3\nb bfnode key=7 right=c\nc bfnode key=9 red=1",
 		damages: []string{"black: c red=0", "red: b red=1 | a red=1", "root: r red=1", "tree: r left=b", "order: c key=1", "tree: b right=0"}},
