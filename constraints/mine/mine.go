@@ -49,8 +49,10 @@ func (k kind) String() string {
 	return [...]string{"no structure", "tree or list", "rings", "graph without cycles", "graph"}[k]
 }
 
-// ErrNoNodes: the run allocated no block of the types.
-var ErrNoNodes = errors.New("none was allocated")
+// NoNodesError: the run allocated no block of the type.
+type NoNodesError struct{ Of *check.NodeType }
+
+func (e *NoNodesError) Error() string { return e.Of.Name + ": none was allocated" }
 
 // ErrNoMoments: nothing is known of where the structure could be whole.
 var ErrNoMoments = errors.New("no function whose calls were seen changed it")
@@ -167,7 +169,7 @@ func (m *mining) explore() (*trial, error) {
 	}
 	for i, t := range base.spec.Types {
 		if m.land.births[t.Name] == 0 && !m.head.types[i].given && !t.Array {
-			return nil, fmt.Errorf("%s: %w", t.Name, ErrNoNodes)
+			return nil, &NoNodesError{Of: t}
 		}
 	}
 	if len(m.land.moments) == 0 {

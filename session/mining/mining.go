@@ -230,9 +230,13 @@ func Propose(ctx context.Context, rec *recording.Recording, o Options) (*mine.Re
 		},
 	}
 	res, err := mine.Mine(ctx, run)
-	if errors.Is(err, mine.ErrNoNodes) {
-		return nil, fmt.Errorf("%w in this run; it allocated %s (of an allocator of the program's own tell --alloc: --alloc 'pool_get(size=1)' --free 'pool_put(1)')",
-			err, listed(proposals(a.Hist, rec.Symbols, finder, p)))
+	var none *mine.NoNodesError
+	if errors.As(err, &none) {
+		elsewhere := memberOf(none.Of.Layout, a.Hist, rec.Symbols, finder)
+		if elsewhere == "" {
+			elsewhere = "of an allocator of the program's own tell --alloc: --alloc 'pool_get(size=1)' --free 'pool_put(1)'"
+		}
+		return nil, fmt.Errorf("%w in this run; it allocated %s (%s)", err, listed(proposals(a.Hist, rec.Symbols, finder, p)), elsewhere)
 	}
 	return res, err
 }
@@ -401,6 +405,52 @@ func proposals(h *mgpp.History, symbols *symbol.Table, finder *evidence.Finder, 
 		return strings.Compare(a.name, b.name)
 	})
 	return out
+}
+
+// memberOf says in which structure that the run allocated objects of a type lie, and how that is told; "" if
+// in none.
+func memberOf(t *types.Type, h *mgpp.History, symbols *symbol.Table, finder *evidence.Finder) string {
+	y := typing.Sharing(finder, &check.Spec{}, symbols)
+	seen := map[*trace.Addr]bool{}
+	for n := range h.Nodes() {
+		if len(n.Stack) == 0 || n.Global != 0 || seen[&n.Stack[0]] {
+			continue
+		}
+		seen[&n.Stack[0]] = true
+		e := y.Evidence(n.Alloc, n.Stack)
+		if e.Type == nil {
+			continue
+		}
+		host := typing.Held(e.Type)
+		if path := memberPath(host, t, 0); path != "" {
+			return fmt.Sprintf("%s lies in %s: tell that in a file for --merge, as by: type host = %q; type part = %q; embed part in host at %s;",
+				t.Name, host.Name, host.Name, t.Name, path)
+		}
+	}
+	return ""
+}
+
+// memberPath is the path from a structure to a member of a type, or to an array of such members; "" if it has none.
+func memberPath(host, part *types.Type, depth int) string {
+	if host == nil || part == nil || host.Kind != types.Struct || depth > 4 {
+		return ""
+	}
+	for _, m := range host.Members {
+		t := m.Type
+		for t != nil && t.Kind == types.Array {
+			t = t.Elem
+		}
+		if t == nil || m.Name == "" || m.Base {
+			continue
+		}
+		if typing.SameType(t, part) {
+			return m.Name
+		}
+		if inner := memberPath(t, part, depth+1); inner != "" {
+			return m.Name + "." + inner
+		}
+	}
+	return ""
 }
 
 // onlyType takes the only type there is.
