@@ -162,6 +162,8 @@ var (
 	errLong    = fmt.Errorf("it made more than %d changes", maxChanges)
 	errThreads = errors.New("another thread made changes meanwhile")
 	errUnread  = errors.New("what it made of some memory is not known")
+	errResized = errors.New("it had the size of a block changed, by realloc")
+	errMembers = errors.New("it made something a node or had it be none any more (enter, leave)")
 	errUnknown = errors.New("what it does depends on memory that is not recorded: more is with --everything")
 	errOther   = errors.New("executed on what was recorded it does something else: it depends on static memory, on a stack, on blocks that can not matter to the specification (--everything records these), or on what the kernel told")
 )
@@ -190,7 +192,7 @@ func (r *Rerun) recorded() (was []replay.Effect, err error) {
 		case op.Thread != r.call.Thread:
 			return nil, errThreads
 		case !ok:
-			return nil, errUnread
+			return nil, notExecuted(op.Kind)
 		}
 		switch id, ok := r.p.History.NodeAtTime(op.Addr, r.call.From); {
 		case e.Kind == replay.Alloc:
@@ -204,6 +206,17 @@ func (r *Rerun) recorded() (was []replay.Effect, err error) {
 		was = append(was, e)
 	}
 	return was, nil
+}
+
+// notExecuted is why a call with a change that is no effect of an execution is not executed again.
+func notExecuted(kind mgpp.OpKind) error {
+	switch kind {
+	case mgpp.OpResize, mgpp.OpMove:
+		return errResized
+	case mgpp.OpEnter, mgpp.OpLeave:
+		return errMembers
+	}
+	return errUnread
 }
 
 // world is the program as it was when the call began.
