@@ -38,6 +38,9 @@ func collectLate() {
 	if free > 0 {
 		most = max(free/100*limitPercent, leastLimit)
 	}
+	if room := groupRoom("/"); room/100*limitPercent < most { // whose limit kills, and says nothing
+		most = room / 100 * limitPercent
+	}
 	if room := roomOf("/"); room < most {
 		free, most = room, room
 	}
@@ -88,20 +91,51 @@ func percentFor(live, room uint64) int {
 // allow. 0: it is not known.
 func freeMemory(root string) uint64 {
 	meminfo, _ := os.ReadFile(filepath.Join(root, "proc/meminfo"))
-	free := kilobytes(string(meminfo), "MemAvailable:")
+	free := kilobytes(string(meminfo), "MemAvailable:") // 0: not known
+	return min(free, groupRoom(root))
+}
+
+// groupRoom is how many bytes the control groups of this process still allow, all that is in them together: what is used is
+// the program's as well. What the kernel takes back by itself, of files that nobody has read lately, does not count.
+func groupRoom(root string) uint64 {
+	room := uint64(math.MaxUint64)
 	for _, group := range memoryGroups(filepath.Join(root, "proc/self/cgroup")) {
 		for dir := group; ; dir = filepath.Dir(dir) { // a group is bound by those it lies in
-			for _, file := range [2]string{"sys/fs/cgroup/" + dir + "/memory.max", "sys/fs/cgroup/memory/" + dir + "/memory.limit_in_bytes"} {
-				if n, err := number(filepath.Join(root, file)); err == nil {
-					free = min(free, n)
+			for _, v := range groupFiles {
+				at := filepath.Join(root, v.below, dir)
+				most, err := number(filepath.Join(at, v.most))
+				if err != nil {
+					continue
 				}
+				used, _ := number(filepath.Join(at, v.used)) // 0: not known
+				stat, _ := os.ReadFile(filepath.Join(at, "memory.stat"))
+				used -= min(used, counter(string(stat), v.inactive))
+				room = min(room, most-min(most, used))
 			}
 			if dir == "/" || dir == "." {
 				break
 			}
 		}
 	}
-	return free
+	return room
+}
+
+// groupFiles are where the versions of control groups tell of memory (cgroup-v2.rst and cgroup-v1/memory.rst in the
+// kernel's documentation). Read-only.
+var groupFiles = [2]struct{ below, most, used, inactive string }{
+	{"sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"},
+	{"sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"},
+}
+
+// counter is the value of a line of memory.stat; 0: it is not there.
+func counter(text, name string) uint64 {
+	for line := range strings.Lines(text) {
+		if w := strings.Fields(line); len(w) == 2 && w[0] == name {
+			n, _ := strconv.ParseUint(w[1], 10, 63)
+			return n
+		}
+	}
+	return 0
 }
 
 // heapStep is what the heap grows by: that much is mapped at once, and counts for limits (heapArenaBytes in

@@ -84,6 +84,14 @@ func TestFreeMemory(t *testing.T) {
 		"version 1": {map[string]string{
 			"proc/meminfo": meminfo, "proc/self/cgroup": "5:cpu:/x\n4:memory:/a\n0::/\n", "sys/fs/cgroup/memory/a/memory.limit_in_bytes": "400000000\n", "sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n",
 		}, 400000000},
+		"version 2, of which some is used": {map[string]string{
+			"proc/meminfo": meminfo, "proc/self/cgroup": "0::/a\n", "sys/fs/cgroup/a/memory.max": "500000000\n",
+			"sys/fs/cgroup/a/memory.current": "300000000\n", "sys/fs/cgroup/a/memory.stat": "anon 100000000\ninactive_file 150000000\n",
+		}, 350000000},
+		"version 1, used up": {map[string]string{
+			"proc/meminfo": meminfo, "proc/self/cgroup": "4:memory:/a\n", "sys/fs/cgroup/memory/a/memory.limit_in_bytes": "400000000\n",
+			"sys/fs/cgroup/memory/a/memory.usage_in_bytes": "400000001\n", "sys/fs/cgroup/memory/a/memory.stat": "inactive_file 7\ntotal_inactive_file 1\n",
+		}, 0},
 		"version 1, mounted where its path is not": {map[string]string{
 			"proc/meminfo": meminfo, "proc/self/cgroup": "4:hugetlb,memory:/docker/1\n", "sys/fs/cgroup/memory/memory.limit_in_bytes": "400000000\n",
 		}, 400000000},
