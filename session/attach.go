@@ -17,6 +17,9 @@ func Attach(ctx context.Context, pid int, o RunOptions) (*report.Report, error) 
 	begin := func(ctx context.Context, o live.Options) (*live.Program, error) { return live.Seize(ctx, pid, o) }
 	if o.Last > 0 {
 		o.letGo = done
+		ctx, leave := context.WithCancelCause(ctx)
+		defer leave(nil)
+		o.lost = func(err error) { leave(err) }
 		r, _, err := recordThen(ctx, o, begin, Locate)
 		return r, err
 	}

@@ -121,8 +121,12 @@ func analyseFile(ctx context.Context, path string, o AnalysisOptions, noLocate b
 		if err != nil {
 			return nil, err
 		}
-		if err := slicing.Suspects(ctx, rec, r, cells, o.Slice, slicing.Options{Most: o.SliceMost, NoAddress: o.NoAddress, Progress: o.Indexing}); err != nil {
+		err = slicing.Suspects(ctx, rec, r, cells, o.Slice, slicing.Options{Most: o.SliceMost, NoAddress: o.NoAddress, Progress: o.Indexing})
+		if err != nil && ctx.Err() != nil {
 			return nil, err
+		}
+		if err != nil { // what broke is worth telling all the same: there may be no room for the index
+			r.Warnings = append(r.Warnings, fmt.Sprintf("no slice: %v", err))
 		}
 	}
 	return r, nil

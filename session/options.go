@@ -46,8 +46,9 @@ type RunOptions struct {
 	Record   string // trace file to write as well; "": none
 	Last     int64  // bytes that the trace may take: only the newest part is kept; 0: all is
 
-	stdout *os.File // the program's; nil: mgtrace's own
-	letGo  func()   // the process that runs already has been let go: signals may end mgtrace again; nil: it was launched
+	lost   func(error) // nothing more can be written to Record: see live.Options.Lost
+	stdout *os.File    // the program's; nil: mgtrace's own
+	letGo  func()      // the process that runs already has been let go: signals may end mgtrace again; nil: it was launched
 	// prepare adds to what is captured once the program's files are known; nil: nothing.
 	prepare func(*symbol.Program, *live.CaptureOptions) error
 }
@@ -56,7 +57,7 @@ type RunOptions struct {
 func (o *RunOptions) live() live.Options {
 	return live.Options{
 		Program: o.Program, Args: o.Args, Stdout: o.stdout, Spec: o.Analysis.Spec, SourceDirs: o.Analysis.Files.SourceDirs, DebugDirs: o.Analysis.Files.DebugDirs,
-		Record: o.Record, Last: o.Last, Capture: o.Capture, Prepare: o.prepare,
+		Record: o.Record, Last: o.Last, Lost: o.lost, Capture: o.Capture, Prepare: o.prepare,
 	}
 }
 

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"time"
@@ -158,7 +159,7 @@ func recordThen(ctx context.Context, o RunOptions, begin beginner, look look) (r
 			o.Capture.Running = room.while(o.Capture.Running)
 		}
 	}
-	_, status, held, err := recordBy(ctx, o, begin)
+	sum, status, held, err := recordBy(ctx, o, begin)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -169,6 +170,13 @@ func recordThen(ctx context.Context, o RunOptions, begin beginner, look look) (r
 	// What ended the recording, Ctrl-C most often, does not end the analysis of it.
 	if r, err = look(context.WithoutCancel(ctx), o.Record, o.Analysis); err != nil {
 		return nil, 0, err
+	}
+	if sum.Lost != nil {
+		if r.Exit == nil && status.Signal == 0 {
+			r.Exit = &report.Exit{Status: &status.Code}
+		}
+		r.Complete = false
+		r.Why = append([]string{fmt.Sprintf("the history ends before the program does (%v)", sum.Lost)}, r.Why...)
 	}
 	if held != "" {
 		if r.Exit == nil {

@@ -66,6 +66,8 @@ func InitSpec(ctx context.Context, o InitOptions) (*mine.Result, error) {
 	switch {
 	case err != nil:
 		return nil, err
+	case sum.Lost != nil:
+		return nil, fmt.Errorf("the run could not be recorded to its end (%w): name a folder with more room by TMPDIR", sum.Lost)
 	case held != "":
 		return nil, fmt.Errorf("the run was cut short (%s): a specification needs a healthy run to its end", held)
 	case status.Signal != 0:

@@ -26,9 +26,13 @@ import (
 //
 // The methods are called by one goroutine at a time.
 type Ring struct {
+	// NoRoom tells the errors of a disk that is full: then the limit is what the files take, and the oldest is
+	// removed for what is new. nil: none is.
+	NoRoom func(error) bool
+
 	path     string
 	id       string
-	limit    int64
+	limit    int64 // guarded by disk
 	snapshot Snapshot
 	head     ringFile
 	headW    *Writer
@@ -91,7 +95,14 @@ func (r *Ring) Segments() error {
 }
 
 // base is the usual length of a segment.
-func (r *Ring) base() int64 { return (r.limit - r.head.size) / ringParts }
+func (r *Ring) base() int64 { return r.most() / ringParts }
+
+// most is what all segments may take.
+func (r *Ring) most() int64 {
+	r.disk.Lock()
+	defer r.disk.Unlock()
+	return r.limit - r.head.size
+}
 
 // next begins a segment.
 func (r *Ring) next(s Snapshot) error {
@@ -118,14 +129,14 @@ func (r *Ring) next(s Snapshot) error {
 	if s != nil {
 		r.describe(s)
 	}
-	r.room = max(r.base(), min(2*r.length(), (r.limit-r.head.size)/3))
+	r.room = max(r.base(), min(2*r.length(), r.most()/3))
 	return r.w.begin()
 }
 
 // describe writes what is there. It may take half of what the longest segment
 // may: what does not fit is counted.
 func (r *Ring) describe(s Snapshot) {
-	most := (r.limit - r.head.size) / 6
+	most := r.most() / 6
 	left := s(func(ev *Event) bool {
 		return r.w.Write(ev) == nil && r.length()+r.w.collected() < most
 	})
@@ -232,8 +243,20 @@ func (r *Ring) Finish(x Trailer) error {
 	if err := r.makeRoom(); err != nil {
 		return err
 	}
-	for len(r.segs) > 0 {
-		if err := r.join(); err != nil {
+	for joined := false; len(r.segs) > 0; {
+		err := r.join()
+		if err == nil {
+			joined = true
+			continue
+		}
+		// Others may have filled the disk: while the file has no segment yet, the oldest can be dropped.
+		if joined || len(r.segs) < 2 || !r.full(err) {
+			return err
+		}
+		if err := errors.Join(r.head.file.Truncate(r.head.size), r.drop()); err != nil {
+			return err
+		}
+		if _, err := r.head.file.Seek(r.head.size, io.SeekStart); err != nil {
 			return err
 		}
 	}
@@ -285,6 +308,9 @@ func (r *Ring) end() error {
 // Abandon leaves the trace as it is: Open reads it.
 func (r *Ring) Abandon() error {
 	err := r.end()
+	if r.err != nil {
+		err = errors.Join(err, r.cur.file.Close())
+	}
 	_ = r.headW.end() // it has no events
 	return errors.Join(err, r.head.file.Close())
 }
@@ -328,7 +354,21 @@ func (f *ringFile) Write(p []byte) (int, error) {
 			return 0, err
 		}
 	}
-	n, err := f.file.Write(p)
-	f.size += int64(n)
-	return n, err
+	for {
+		n, err := f.file.Write(p)
+		if err == nil || f == &r.head || len(r.segs) < 2 || !r.full(err) {
+			f.size += int64(n)
+			return n, err
+		}
+		if _, err := f.file.Seek(f.size, io.SeekStart); err != nil {
+			return 0, err
+		}
+		if err := errors.Join(f.file.Truncate(f.size), r.drop()); err != nil {
+			return 0, err
+		}
+		r.limit = min(r.limit, r.used()+int64(len(p)))
+	}
 }
+
+// full tells the errors of a disk that is full.
+func (r *Ring) full(err error) bool { return r.NoRoom != nil && r.NoRoom(err) }

@@ -139,7 +139,10 @@ the heap is whole.`,
 			if err != nil {
 				return err
 			}
-			return sum.Print(s.err, asJSON)
+			if err := sum.Print(s.err, asJSON); err != nil || sum.Lost == nil {
+				return err
+			}
+			return exitStatus(statusFailed) // the file is not what was asked for
 		},
 	}
 	ca.add(c)

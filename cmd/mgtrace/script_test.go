@@ -3,6 +3,7 @@ package main
 import (
 	"flag"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"testing"
@@ -15,7 +16,8 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 // TestScript runs the command line as a user does. Scripts that capture say so
-// with [capture], or [ebpf] if the kernel's probes must serve; the others need no privileges.
+// with [capture], or [ebpf] if the kernel's probes must serve, [mount] if they need a namespace with a file system of their
+// own; the others need no privileges.
 func TestScript(t *testing.T) {
 	t.Parallel()
 	programs, err := filepath.Abs("../../testdata")
@@ -42,6 +44,8 @@ func TestScript(t *testing.T) {
 				return canCapture(""), nil
 			case "ebpf":
 				return canCapture("") && canCapture("ebpf"), nil
+			case "mount":
+				return exec.Command("unshare", "-rm", "mount", "-t", "tmpfs", "tmpfs", t.TempDir()).Run() == nil, nil
 			}
 			return false, nil
 		},

@@ -25,6 +25,9 @@ func (in *intake) cease(thread trace.ThreadID, wall int64, why string) error {
 	if err := in.deliver(&trace.Event{Kind: trace.KindCease, Thread: thread, Wall: wall, Name: why}); err != nil {
 		return err
 	}
+	if err := in.full.cease(); err != nil {
+		return err
+	}
 	in.lock()
 	in.onStop = nil // memory at the end is not that of the history's end
 	in.unlock()

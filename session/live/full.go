@@ -25,7 +25,7 @@ import (
 type full struct {
 	id   string // what trace and flow have in common
 	path string
-	file *os.File
+	file *spill
 	w    *flow.Writer
 	done bool
 
@@ -81,9 +81,11 @@ func (l *Program) beginFull() error {
 	if err != nil {
 		return err
 	}
-	if f.file, err = os.Create(f.path); err != nil {
+	file, err := os.Create(f.path)
+	if err != nil {
 		return fmt.Errorf("record the instructions: %w", err)
 	}
+	f.file = &spill{File: file}
 	part := f.window.String()
 	if a := l.o.Capture.Around; a != "" {
 		part = "--around " + a
@@ -261,16 +263,29 @@ func (f *full) event(ev *trace.Event) error {
 	return nil
 }
 
-// finish ends the flow.
-func (f *full) finish(t trace.Trailer) error {
-	if f == nil || f.done {
+// onLoss says who is told when no more can be written.
+func (f *full) onLoss(lost func(error)) {
+	if f != nil {
+		f.file.tell(func(err error) { lost(fmt.Errorf("record the instructions to %s: %w", f.path, err)) })
+	}
+}
+
+// cease ends it where the history ends.
+func (f *full) cease() error {
+	if f == nil {
 		return nil
 	}
-	f.done = true
-	if err := errors.Join(f.w.Finish(flow.Trailer{Complete: t.Complete, Why: t.Why}), f.file.Close()); err != nil {
-		return fmt.Errorf("record the instructions to %s: %w", f.path, err)
+	f.limited, f.over, f.ends = true, true, nil
+	return f.turn(false)
+}
+
+// finish ends the flow.
+func (f *full) finish(t trace.Trailer) {
+	if f == nil || f.done {
+		return
 	}
-	return nil
+	f.done = true
+	f.file.failed(errors.Join(f.w.Finish(flow.Trailer{Complete: t.Complete, Why: t.Why}), f.file.Close()))
 }
 
 // abandon closes the flow of a recording that failed: it stays readable up to its last

@@ -38,6 +38,9 @@ type Options struct {
 	Record     string // trace file to write; "": none
 	Last       int64  // bytes that it may take: only the newest part is kept; 0: all is
 	Capture    CaptureOptions
+	// Lost is called when nothing more can be written to Record, and nobody looks at what is recorded meanwhile: it ends there, and
+	// the program goes on. By any goroutine; nil: nobody needs to know.
+	Lost func(error)
 	// Prepare adds to what is captured once the program's files are known; nil: nothing.
 	Prepare func(*symbol.Program, *CaptureOptions) error
 }
@@ -66,8 +69,9 @@ type Program struct {
 	matter matter.Blocks
 	heed   func(stack []trace.Addr, tell func(matter.Frame) bool) // Observer.Heed
 
-	gate *gate // of Capture.Window; nil: all is recorded
-	full *full // of Capture.Full; nil: instructions are not recorded
+	gate *gate                 // of Capture.Window; nil: all is recorded
+	full *full                 // of Capture.Full; nil: instructions are not recorded
+	cut  atomic.Pointer[error] // why Record ends before the program does; nil: it does not
 
 	late []symbol.Image // modules that the program may dlopen: not mapped yet
 	libs libraries      // those of them that have been mapped

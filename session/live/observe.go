@@ -57,7 +57,11 @@ func (l *Program) Observe(ctx context.Context, x *Observer) (status target.ExitS
 	}
 	t = l.trailer(status)
 	t.Audit = x.Audit()
-	return status, t, rec.finish(t)
+	if rec.finish(t); rec.over != nil {
+		l.warn("the recording ends before the program does (%v): this report is of the whole run, the file holds what was written before", rec.over)
+		t.Warnings = l.Prog.Warnings[l.headed:]
+	}
+	return status, t, nil
 }
 
 // Record lets the program run to its end, or until mgtrace ends it, and writes its
@@ -70,16 +74,27 @@ func (l *Program) Record(ctx context.Context) (s *Summary, status target.ExitSta
 	if rec.writes() {
 		l.keepMemory()
 	}
+	rec.ends = l.recordingEnds
+	l.full.onLoss(l.recordingEnds)
 	status, err = l.run(ctx)
 	if err != nil {
 		return nil, status, errors.Join(err, rec.abandon())
 	}
 	t := l.trailer(status)
-	if err := errors.Join(rec.finish(t), l.full.finish(t)); err != nil {
-		return nil, status, err
-	}
+	rec.finish(t)
+	l.full.finish(t)
 	s, err = l.summary(t, status.String())
 	return s, status, err
+}
+
+// recordingEnds ends the history where no more of it can be written; the program goes on.
+func (l *Program) recordingEnds(err error) {
+	if l.cut.CompareAndSwap(nil, &err) {
+		l.Cease(err.Error())
+		if l.o.Lost != nil {
+			l.o.Lost(err)
+		}
+	}
 }
 
 // Filters: the engine drops what concerns only blocks that do not matter.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 
+	"golang.org/x/sys/unix"
+
 	"mgtrace/objfile"
 	"mgtrace/report"
 	"mgtrace/session/contents"
@@ -22,6 +24,10 @@ type recorder struct {
 
 	first uint32 // number in the trace of the first site of runs
 	to    writer // w, or w as it is held between Begin and End
+
+	// Why no more is written, mostly because the disk is full; nil: nothing is wrong. What was written before is readable.
+	over error
+	ends func(error) // told once; nil: nobody needs to know
 }
 
 func (r *recorder) writes() bool { return r.w != nil || r.ring != nil }
@@ -52,7 +58,10 @@ func (l *Program) recorder(path string) (*recorder, error) {
 	rec.w = trace.NewWriter(f, l.Prog)
 	rec.w.Apart()
 	rec.to = rec.w
-	if err := rec.attach(); err != nil {
+	if err = rec.attach(); err == nil {
+		err = rec.w.Flush() // a disk that is full now is told of before the program runs
+	}
+	if err != nil {
 		return nil, fmt.Errorf("record to %s: %w", path, errors.Join(err, f.Close()))
 	}
 	l.sinks = append(l.sinks, rec)
@@ -69,6 +78,7 @@ func (r *recorder) begin(path string) error {
 	if r.ring.Ring, err = trace.NewRing(path, r.l.o.Last, r.l.Prog, r.ring.table.Snapshot); err != nil {
 		return fmt.Errorf("record: %w", err)
 	}
+	r.ring.NoRoom = noRoom
 	if err = r.attach(); err == nil {
 		err = r.ring.Segments()
 	}
@@ -103,32 +113,41 @@ func (r *recorder) End() {
 
 // Event implements capture.Sink.
 func (r *recorder) Event(ev *trace.Event) error {
+	if r.over != nil {
+		return nil
+	}
 	if r.ring == nil {
-		return r.failed(r.to.Write(ev))
+		return r.lost(r.to.Write(ev))
 	}
 	// In this order: a segment that begins behind the event knows what it did.
 	r.ring.table.Event(ev)
-	return r.failed(r.ring.Write(ev))
+	return r.lost(r.ring.Write(ev))
 }
 
 // Sites implements capture.Sink.
 func (r *recorder) Sites(sites []trace.StoreSite) (err error) {
+	if r.over != nil {
+		return nil
+	}
 	if r.ring != nil {
 		r.ring.SetSites(sites)
 		return nil
 	}
 	r.first, err = r.to.AddSites(sites)
-	return r.failed(err)
+	return r.lost(err)
 }
 
 // Calls implements capture.Mixed.
 func (r *recorder) Calls(fresh []trace.StoreSite) error {
+	if r.over != nil {
+		return nil
+	}
 	if r.ring != nil {
 		r.ring.AddSites(fresh)
 		return nil
 	}
 	_, err := r.to.AddSites(fresh)
-	return r.failed(err)
+	return r.lost(err)
 }
 
 // Allocs implements capture.Allocating. A ring's table wants to know of each block.
@@ -136,11 +155,14 @@ func (r *recorder) Allocs() bool { return r.ring == nil }
 
 // Stores implements capture.Sink.
 func (r *recorder) Stores(run *trace.Stores) error {
+	if r.over != nil {
+		return nil
+	}
 	if r.ring != nil {
-		return r.failed(r.ring.WriteStores(run))
+		return r.lost(r.ring.WriteStores(run))
 	}
 	if r.first == 0 {
-		return r.failed(r.to.WriteStores(run))
+		return r.lost(r.to.WriteStores(run))
 	}
 	// The trace numbers all sites that there ever were.
 	for i := range run.Recs {
@@ -150,15 +172,22 @@ func (r *recorder) Stores(run *trace.Stores) error {
 	for i := range run.Recs {
 		run.Recs[i].Site -= r.first
 	}
-	return r.failed(err)
+	return r.lost(err)
 }
 
-func (r *recorder) failed(err error) error {
-	if err == nil {
-		return nil
+// lost ends the writing where it has failed. The program goes on, and so does who looks at what it does.
+func (r *recorder) lost(err error) error {
+	if err != nil && r.over == nil {
+		r.over = fmt.Errorf("record to %s: %w", r.path(), err)
+		if r.ends != nil {
+			r.ends(r.over)
+		}
 	}
-	return fmt.Errorf("record to %s: %w (the file holds what was written before)", r.path(), err)
+	return nil
 }
+
+// noRoom tells the errors of a disk, or of a part of it that somebody may use, that is full.
+func noRoom(err error) bool { return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) }
 
 func (r *recorder) path() string {
 	if r.ring != nil {
@@ -245,14 +274,20 @@ func (r *recorder) attachSources(f *objfile.File, attached map[string]bool) erro
 	return nil
 }
 
-func (r *recorder) finish(t trace.Trailer) (err error) {
+// finish ends the trace. Where that is not whole, over says why.
+func (r *recorder) finish(t trace.Trailer) {
+	if r.over != nil {
+		_ = r.abandon() // for a reason that is being reported
+		return
+	}
+	var err error
 	switch {
 	case r.ring != nil:
 		err = r.ring.Finish(t)
 	case r.w != nil:
 		err = errors.Join(r.w.Finish(t), r.file.Close())
 	}
-	return r.failed(err)
+	_ = r.lost(err)
 }
 
 // abandon closes a trace file whose recording failed: it stays readable up to

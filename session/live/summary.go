@@ -29,6 +29,8 @@ type Summary struct {
 	Warnings []string       `json:"warnings,omitempty"`
 	Flow     *flow.Summary  `json:"flow,omitempty"` // the executed instructions; nil: not recorded
 	Exit     string         `json:"exit"`           // how the program ended
+
+	Lost error `json:"-"` // why the file ends before the program does; nil: it does not
 }
 
 // Print writes the summary, as JSON or in a sentence.
@@ -67,6 +69,15 @@ func (l *Program) summary(t trace.Trailer, exit string) (*Summary, error) {
 		Program: l.Prog.Path, Engine: l.Prog.Engine, File: l.o.Record, Events: l.events, Stores: l.stores, Traps: stats.Traps,
 		Tactics: stats.Tactics, Unprobed: len(l.Prog.Unprobed),
 		Complete: t.Complete, Why: t.Why, Warnings: l.Prog.Warnings, Exit: exit, Flow: l.full.summary(),
+	}
+	if cut := l.cut.Load(); cut != nil {
+		s.Lost = *cut
+		s.Complete = false
+		why := fmt.Sprintf("it ends before the program does (%v)", s.Lost)
+		if s.Why != "" {
+			why += "; " + s.Why
+		}
+		s.Why = why
 	}
 	if s.File != "" {
 		info, err := os.Stat(s.File)

@@ -2,6 +2,7 @@ package overflow
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -48,6 +49,7 @@ type overflows struct {
 	// granted is a library that asks what the allocator granted it, where the program does not: what
 	// it writes is judged as well. "": there is none.
 	granted string
+	insts   uint64 // that were followed
 }
 
 // grants says that memory behind blocks may be used that was granted beyond what was asked for.
@@ -78,13 +80,20 @@ func (v *overflows) follow(ctx context.Context) error {
 		},
 		Part: v.part, Meant: v.meant, Array: v.assigned, Granted: v.grants(),
 	})
-	return v.rec.Together(ctx, v.flow, v.event, func(r *flow.Record) error {
+	err = v.rec.Together(ctx, v.flow, v.event, func(r *flow.Record) error {
 		if r.Kind == flow.Exec && !v.c.Has(r.Block) {
 			v.c.Block(r.Block, v.flow.Block(r.Block))
+		}
+		if r.Kind == flow.Exec {
+			v.insts += uint64(r.N)
 		}
 		v.c.Record(r)
 		return nil
 	})
+	if errors.Is(err, flow.ErrTruncated) {
+		return nil // the report says so
+	}
+	return err
 }
 
 func (v *overflows) event(ev *trace.Event) error {
@@ -330,13 +339,13 @@ func arrayAt(t *types.Type, off int64) *types.Type {
 func (v *overflows) report() *report.Report {
 	t, ok := v.rec.Reader.Trailer()
 	if !ok {
-		t = trace.Trailer{Why: "the trace has no end: its writer was killed"}
+		t = trace.Trailer{Why: "the trace was cut off: its writer was killed, or its disk was full"}
 	}
 	r := analysis.NewReport(&v.rec.Prog, &t)
 	for _, f := range v.c.Faults() {
 		r.CPoints = append(r.CPoints, v.fault(&f))
 	}
-	r.Followed = &report.Followed{Instructions: v.flow.Insts(), Blocks: v.c.Nodes()}
+	r.Followed = &report.Followed{Instructions: v.insts, Blocks: v.c.Nodes()}
 	r.Checked.Objects = map[string]int{}
 	r.Exit = v.a.Exit
 	r.Notes = append(r.Notes, v.rec.Prog.Notes...)

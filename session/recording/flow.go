@@ -13,6 +13,8 @@ import (
 // errNoFlow: a trace was recorded without instructions.
 var ErrNoFlow = errors.New("no executed instructions were recorded: record again with --full")
 
+var errCutOff = errors.New("no event is left") // of a trace that was cut off
+
 // Flow opens the executed instructions of the recording.
 func (rec *Recording) Flow() (*flow.Reader, error) {
 	path := rec.Path
@@ -33,7 +35,7 @@ func (rec *Recording) Flow() (*flow.Reader, error) {
 
 // Together gives the events and the executed instructions of a recording in the order of
 // their instants: events before the record that has theirs, or that follows. A trace that
-// was cut off ends early.
+// was cut off ends early: instructions behind its last event are left out, for which blocks there are then is not known.
 func (rec *Recording) Together(ctx context.Context, f *flow.Reader, event func(*trace.Event) error, record func(*flow.Record) error) error {
 	var ev trace.Event
 	more, err := rec.Next(&ev)
@@ -51,6 +53,7 @@ func (rec *Recording) Together(ctx context.Context, f *flow.Reader, event func(*
 		}
 		return nil
 	}
+	_, whole := rec.Reader.Trailer()
 	records := 0
 	err = f.Scan(1, func(r *flow.Record) error {
 		if records++; records&0xfff == 0 && ctx.Err() != nil {
@@ -65,8 +68,14 @@ func (rec *Recording) Together(ctx context.Context, f *flow.Reader, event func(*
 		if err := upTo(last); err != nil {
 			return err
 		}
+		if !more && !whole {
+			return errCutOff
+		}
 		return record(r)
 	})
+	if errors.Is(err, errCutOff) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
