@@ -412,6 +412,7 @@ func (l *Program) prepare(inProcess bool) (err error) {
 // describe fills the program's tables from the plan.
 func (l *Program) describe(main symbol.Image) {
 	l.Prog.Sites = len(l.plan.Stores)
+	l.warnOfLeaks()
 	l.Prog.Warnings = append(l.Prog.Warnings, l.plan.Warnings...)
 	l.Prog.Notes = append(l.Prog.Notes, l.plan.Notes...)
 	l.Prog.Funcs = append([]trace.Func(nil), l.plan.Watched...)

@@ -2,6 +2,7 @@ package live
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 )
@@ -15,6 +16,29 @@ var sanitizers = map[string]struct{ library, entry string }{
 	"MemorySanitizer":    {"msan", "__msan_init"},
 	"DataFlowSanitizer":  {"dfsan", "_ZN7__dfsan10dfsan_initEv"},
 	"HWAddressSanitizer": {"hwasan", "__hwasan_init"},
+}
+
+// leakSearchers are the sanitizers that look for leaks when the program ends, which does not work under any tracer: they
+// end it then with a status of their own. And the variable that tells them not to.
+var leakSearchers = map[string]string{"asan": "ASAN_OPTIONS", "lsan": "LSAN_OPTIONS"}
+
+// warnOfLeaks warns of a search for leaks, which changes how the program ends.
+func (l *Program) warnOfLeaks() {
+	for _, variable := range leakSearchers {
+		if v := os.Getenv(variable); strings.Contains(v, "detect_leaks=0") || strings.Contains(v, "detect_leaks=false") {
+			return
+		}
+	}
+	for _, im := range l.Symbols.Images {
+		base := filepath.Base(im.Path)
+		for library, variable := range leakSearchers {
+			inside := im.Traced && im.Obj != nil && len(im.Obj.FuncsLinked(func(name string) bool { return name == "__"+library+"_init" })) > 0
+			if inside || strings.HasPrefix(base, "lib"+library+".so") || strings.HasPrefix(base, "libclang_rt."+library) {
+				l.warn("LeakSanitizer does not work under a tracer and ends the program with an error of its own: %s=detect_leaks=0 leaves the search for leaks out", variable)
+				return
+			}
+		}
+	}
 }
 
 // sanitizer returns the one that the program was built with, "" if there is none. within:
