@@ -230,11 +230,37 @@ func (c *cpu) free(name string, addr, ret uint64) {
 	}
 }
 
-// realloc of a block that the call did not make is not known in size, and ends the run.
+// realloc gives a block another size, where that is known to lie then.
 func (c *cpu) realloc(addr, size, ret uint64) uint64 {
 	if addr == 0 {
 		return c.alloc("malloc", size, ret)
 	}
-	c.fail(fmt.Errorf("%w: realloc", ErrLibrary))
-	return 0
+	at, was, ok := uint64(0), uint64(0), false
+	if c.call.Resize != nil && size > 0 {
+		at, was, ok = c.call.Resize(c.resizes, addr, size)
+	}
+	if kept := min(was, size); !ok || kept > maxData {
+		c.fail(fmt.Errorf("%w: realloc", ErrLibrary))
+		return 0
+	}
+	c.resizes++
+	e := Effect{Kind: Resize, PC: ret, Addr: at, Size: size, From: addr, Name: "realloc", Stack: c.stackOf(ret)}
+	if at != addr {
+		e.Data = c.carry(at, addr, min(was, size))
+	}
+	c.run.Effects = append(c.run.Effects, e)
+	c.reuse(at, size)
+	return at
+}
+
+// carry copies n bytes to where nobody has written yet, and returns them. What is not known stays so.
+func (c *cpu) carry(to, from, n uint64) []byte {
+	out := make([]byte, n)
+	for i := range n {
+		out[i] = byte(c.peek(from+i, 1))
+		if p := c.page(from+i, false); p.knows(int((from+i)&(pageSize-1)), 1) {
+			c.put(to+i, out[i:i+1])
+		}
+	}
+	return out
 }

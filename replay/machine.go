@@ -49,6 +49,9 @@ type Call struct {
 	// Size is that of a block that there was before the call. Not nil: the run says what it accesses of what it has freed; it is
 	// not brief then.
 	Size func(addr uint64) uint64
+	// Resize is where a block at an address lies once realloc, call n of it from 0, has given it a size, and how large it was. Nil, or
+	// not ok: that is not known, and ends the run.
+	Resize func(n int, addr, size uint64) (at, was uint64, ok bool)
 	// Place is where allocation n, from 0, of size bytes lies; 0: anywhere. Nil: all do.
 	Place func(n int, size uint64) uint64
 }
@@ -62,6 +65,7 @@ const (
 	Bulk       // by a library function
 	Alloc
 	Free
+	Resize // of a block, which may lie elsewhere then
 )
 
 // Effect is one thing that a run did to memory other than its own stack.
@@ -70,12 +74,12 @@ type Effect struct {
 	PC     uint64 // of the instruction; of a library function's, the call's return address
 	Addr   uint64
 	Size   uint64
-	Data   []byte
-	From   uint64   // Bulk: where the data was copied from, 0 if it was not
+	Data   []byte   // Store, Bulk; Resize: what was carried to where the block lies now
+	From   uint64   // Bulk: where the data was copied from, 0 if it was not; Resize: where the block lay
 	Zeroed bool     // Alloc: as by calloc
 	Stack  []uint64 // return addresses, innermost first; of Store and Bulk only if the run is not brief
 	Origin *Origin  // Store: of the value; nil: not known
-	Name   string   // Bulk, Alloc, Free
+	Name   string   // Bulk, Alloc, Free, Resize
 }
 
 // Decision is one conditional instruction: a jump, a move, or a number that is made of a condition.
@@ -185,6 +189,7 @@ type cpu struct {
 	pf                bool
 	flags             uint64 // the instruction that set them
 	allocs            int
+	resizes           int
 	values, decisions int // how many there were
 	heap              uint64
 	from              [16]*Origin        // of what registers hold

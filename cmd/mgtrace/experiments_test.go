@@ -71,11 +71,11 @@ func TestMidCall(t *testing.T) {
 }
 
 // TestExperimentsThroughTables: a call is executed again where it calls what the dynamic linker has put into a table,
-// functions of the program and of the library; and the call that is named is the one that broke the structure.
+// functions of the program and of the library, and where realloc moves a block; and the call that is named is the one that broke the structure.
 func TestExperimentsThroughTables(t *testing.T) {
 	t.Parallel()
 	needTracing(t)
-	for _, name := range []string{"method-table", "inline-buckets"} {
+	for _, name := range []string{"method-table", "inline-buckets", "grown-ring"} {
 		all := programs(t)
 		p := all[slices.IndexFunc(all, func(p program) bool { return p.name() == name })]
 		for _, level := range []string{"-O0", "-O2"} {

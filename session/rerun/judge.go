@@ -334,10 +334,10 @@ func words(list []other) (n int) {
 	return n
 }
 
-// lives are the blocks that a run allocated and freed.
+// lives are the blocks that a run allocated, freed and resized.
 func lives(run *replay.Run) (out [][2]uint64) {
 	for i := range run.Effects {
-		if e := &run.Effects[i]; e.Kind == replay.Alloc || e.Kind == replay.Free {
+		if e := &run.Effects[i]; e.Kind == replay.Alloc || e.Kind == replay.Free || e.Kind == replay.Resize {
 			out = append(out, [2]uint64{uint64(e.Kind), e.Addr})
 		}
 	}

@@ -20,6 +20,11 @@ func effect(h *mgpp.History, op *mgpp.Op) (e replay.Effect, ok bool) {
 		e.Kind = replay.Alloc
 	case mgpp.OpDeath:
 		e.Kind = replay.Free
+	case mgpp.OpResize, mgpp.OpMove:
+		was, ok := h.NodeThen(op.Node, op.Time-1)
+		if e.Kind, e.From = replay.Resize, uint64(was.Start); !ok {
+			return e, false
+		}
 	default:
 		return e, false
 	}
@@ -35,7 +40,7 @@ func effect(h *mgpp.History, op *mgpp.Op) (e replay.Effect, ok bool) {
 // agrees: an effect is the one that was recorded. What a library function wrote may depend on what is not known yet.
 // elsewhere: another copy of the code was executed.
 func agrees(e, was *replay.Effect, elsewhere bool) bool {
-	if e.Kind != was.Kind || e.Addr != was.Addr || e.Kind != replay.Free && e.Size != was.Size {
+	if e.Kind != was.Kind || e.Addr != was.Addr || e.Kind == replay.Resize && e.From != was.From || e.Kind != replay.Free && e.Size != was.Size {
 		return false
 	}
 	return e.Kind != replay.Store || (elsewhere || within(e, was.PC)) && (was.Data == nil || bytes.Equal(e.Data, was.Data))

@@ -65,6 +65,7 @@ type Rerun struct {
 	call              Call
 	machine           *replay.Machine
 	births            []mgpp.Op           // during the call
+	resizes           []resized           // during the call
 	did               map[mgpp.NodeID]int // with each of the blocks that there were before it: how often it wrote there; as much as can be: freed it
 	was               *replay.Run
 	ways              map[Way]bool      // what Went knows; nil: it was not asked yet
@@ -162,7 +163,6 @@ var (
 	errLong    = fmt.Errorf("it made more than %d changes", maxChanges)
 	errThreads = errors.New("another thread made changes meanwhile")
 	errUnread  = errors.New("what it made of some memory is not known")
-	errResized = errors.New("it had the size of a block changed, by realloc")
 	errMembers = errors.New("it made something a node or had it be none any more (enter, leave)")
 	errUnknown = errors.New("what it does depends on memory that is not recorded: more is with --everything")
 	errOther   = errors.New("executed on what was recorded it does something else: it depends on static memory, on a stack, on blocks that can not matter to the specification (--everything records these), or on what the kernel told")
@@ -197,6 +197,8 @@ func (r *Rerun) recorded() (was []replay.Effect, err error) {
 		switch id, ok := r.p.History.NodeAtTime(op.Addr, r.call.From); {
 		case e.Kind == replay.Alloc:
 			r.births = append(r.births, op)
+		case e.Kind == replay.Resize:
+			r.resizes = append(r.resizes, resized{from: e.From, to: e.Addr, size: e.Size, was: r.p.History.NodeSize(op.Node, t-1)})
 		case !ok:
 		case e.Kind == replay.Free:
 			r.did[id] += maxChanges
@@ -211,8 +213,6 @@ func (r *Rerun) recorded() (was []replay.Effect, err error) {
 // notExecuted is why a call with a change that is no effect of an execution is not executed again.
 func notExecuted(kind mgpp.OpKind) error {
 	switch kind {
-	case mgpp.OpResize, mgpp.OpMove:
-		return errResized
 	case mgpp.OpEnter, mgpp.OpLeave:
 		return errMembers
 	}
@@ -312,7 +312,7 @@ func (r *Rerun) execute(w *world, was []replay.Effect) {
 
 // again is the call, for an experiment.
 func (r *Rerun) again() replay.Call {
-	c := replay.Call{Entry: uint64(r.call.Entry), Args: r.call.Args, Floats: r.floats, Place: r.place, Brief: true, Results: r.result}
+	c := replay.Call{Entry: uint64(r.call.Entry), Args: r.call.Args, Floats: r.floats, Place: r.place, Resize: r.resize, Brief: true, Results: r.result}
 	if r.was != nil {
 		c.MaxSteps = 2*min(r.was.Steps, maxCall/4) + 2000
 	}
@@ -363,6 +363,22 @@ func (r *Rerun) run(c replay.Call) *replay.Run {
 	run := r.machine.Run(c)
 	r.steps += run.Steps - min(c.Same, run.Steps)
 	return run
+}
+
+// resized is what realloc did with a block in the call as it was: where it lay, and then, and how large it was, and then.
+type resized struct{ from, to, was, size uint64 }
+
+// resize is where a block lies to which an experiment gives the size that the call gave it, and how large it was. Which other size
+// it could have had there nobody knows.
+func (r *Rerun) resize(n int, addr, size uint64) (at, was uint64, ok bool) {
+	same := func(x resized) bool { return x.from == addr && x.size == size }
+	k := slices.IndexFunc(r.resizes[min(n, len(r.resizes)):], same) // what was not recorded was not counted either
+	if k >= 0 {
+		k += n
+	} else if k = slices.IndexFunc(r.resizes, same); k < 0 {
+		return 0, 0, false
+	}
+	return r.resizes[k].to, r.resizes[k].was, true
 }
 
 // place is where an allocation of a size lay, as far as there was one.

@@ -110,6 +110,8 @@ func (w *twin) apply(e *replay.Effect) (back func() bool, ok bool) {
 	n, _ := v.Node(id)
 	do := func(ev trace.Event) bool { _, err := w.hist.Apply(&ev); return err == nil }
 	switch e.Kind {
+	case replay.Resize:
+		return nil, false // it would be another block, to which other pointers lead
 	case replay.Alloc:
 		if lives {
 			return nil, false
