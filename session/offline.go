@@ -122,10 +122,10 @@ func analyseFile(ctx context.Context, path string, o AnalysisOptions, noLocate b
 			return nil, err
 		}
 		err = slicing.Suspects(ctx, rec, r, cells, o.Slice, slicing.Options{Most: o.SliceMost, NoAddress: o.NoAddress, Progress: o.Indexing})
-		if err != nil && ctx.Err() != nil {
+		if _, whole := rec.Reader.Trailer(); err != nil && (ctx.Err() != nil || whole && !recording.NoRoom(err)) {
 			return nil, err
 		}
-		if err != nil { // what broke is worth telling all the same: there may be no room for the index
+		if err != nil { // a disk is full, or was: what broke is worth telling all the same
 			r.Warnings = append(r.Warnings, fmt.Sprintf("no slice: %v", err))
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"syscall"
 	"time"
 
 	"mgtrace/capture"
@@ -66,10 +65,8 @@ var errNoPlace = errors.New("there is no place for an index beside the trace")
 // unwritten says whether an index is not there because the disk, or what the user may have
 // of it, is full. Only the index is written: what fails so is not the trace.
 func unwritten(err error) error {
-	for _, full := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG} {
-		if errors.Is(err, full) {
-			return fmt.Errorf("%w: %w", errNoPlace, err)
-		}
+	if recording.NoRoom(err) {
+		return fmt.Errorf("%w: %w", errNoPlace, err)
 	}
 	return err
 }
