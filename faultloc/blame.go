@@ -86,6 +86,7 @@ func blame(in Input, tb *contributions, suspects []Suspect, repairs []Repair, l 
 	}
 	yield(suspects)
 	located(in, suspects)
+	ranAllTheSame(in, suspects)
 	return suspects
 }
 
@@ -107,6 +108,30 @@ func mendable(in Input, repairs []Repair) map[string]bool {
 		}
 	}
 	return out
+}
+
+// ranAllTheSame notes of statements that should have run somewhere whether they ran elsewhere since the last healthy C-point: the report
+// must not say that they did not.
+func ranAllTheSame(in Input, suspects []Suspect) {
+	from := max(int64(in.Healthy), int64(in.At)-maxInterval)
+	for i := range suspects {
+		s := &suspects[i]
+		if s.Kind != Omitted {
+			continue
+		}
+		st, same := in.Statement(s.PC), map[trace.Addr]bool{}
+		for t := in.At; int64(t) > from && s.Ran == 0; t-- {
+			pc := in.History.Deed(t).PC
+			is, known := same[pc]
+			if !known {
+				is = pc != 0 && in.Statement(pc) == st
+				same[pc] = is
+			}
+			if is {
+				s.Ran = t
+			}
+		}
+	}
 }
 
 // located says where those statements should have run of which no habit says it: beside the

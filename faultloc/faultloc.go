@@ -207,6 +207,8 @@ type Suspect struct {
 	Calls       []trace.Addr // Decided: return addresses of the calls in which it was made, innermost first
 	// Inner is the moment in the middle of the call at which it was judged, by what was broken there; nil: at the C-point.
 	Inner *Inside
+	// Ran: Omitted: it has run since the last healthy C-point all the same, at that time for the last time; 0: it has not, or that is not known.
+	Ran mgpp.Timestamp
 	// Whole: nothing was broken at that time, after all that it did; 0: not known.
 	Whole mgpp.Timestamp
 }

@@ -48,6 +48,28 @@ func TestLongLoop(t *testing.T) {
 	}
 }
 
+// TestRanElsewhere: of a statement that is missing beside another one it is known whether it ran elsewhere in the call.
+func TestRanElsewhere(t *testing.T) {
+	loop := func(times int) string { return strings.Repeat("61: a.rank = 1\n", times) }
+	for first, want := range map[string]bool{"59: a.kind = 1\n": true, "58: a.key = 3\n": false} {
+		w := newWorld(t, kindSpec)
+		parts := []string{"1: a = calloc item\ncpoint"}
+		for i := range 20 {
+			parts = append(parts, "59: a.kind = 1\n"+loop(1+i%3)+"cpoint")
+		}
+		points := w.rounds(parts...)
+		ran := w.hist.Now() + 1
+		w.run(first + loop(40) + "58: a.key = 3\n" + loop(9) + "70: a.kind = 2")
+		in := w.input()
+		in.Points = points
+		suspects := Locate(in).Suspects
+		i := slices.IndexFunc(suspects, func(s Suspect) bool { return s.Kind == Omitted && s.PC == 59 })
+		if i < 0 || (suspects[i].Ran == ran) != want || !want && suspects[i].Ran != 0 {
+			t.Errorf("after %q: %+v", first, suspects)
+		}
+	}
+}
+
 // TestGivenAgain: what calls are given stays so where a later call stores another one.
 func TestGivenAgain(t *testing.T) {
 	w := newWorld(t, kindSpec)

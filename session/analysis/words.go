@@ -223,6 +223,9 @@ func beneath(constraints []string) string {
 
 func (a *Analysis) whyOmitted(s *faultloc.Suspect) string {
 	text := "It did not run here"
+	if s.Ran != 0 {
+		text = "It ran at " + a.when(s.Ran) + ", and not here"
+	}
 	switch {
 	case slices.ContainsFunc(s.Evidence, func(e faultloc.Evidence) bool { return e.Kind == faultloc.Beside }):
 		text = "It wrote the field beside one that nothing has written" + a.otherSide(s) + ": with " + a.repair(s.Repair)
