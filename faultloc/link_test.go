@@ -215,6 +215,26 @@ func TestUntilSister(t *testing.T) {
 	}
 }
 
+// TestUpToDate: a count may also be missing where another function has stored another number of its node, after the link; not where
+// that was another node's, a pointer, or before it.
+func TestUpToDate(t *testing.T) {
+	const spec = "struct end { struct arc *arcs, *last; long n, m; };\nstruct arc { struct arc *next, *back; };\ntype end;\ntype arc;\ntogether end, arc;\narc.OUT;\narc A; A.OUT = 1 + (A.next).OUT;\nout: end E; E.n == (E.arcs).OUT;\n"
+	const link = "\n51: a.arcs = x\n"
+	for program, want := range map[string]trace.Addr{
+		link + "60: a.m = 7": 60, link + "60: b.m = 7": 0, link + "60: a.last = x": 0, "\n60: a.m = 7" + link: 0,
+	} {
+		w := newWorld(t, spec)
+		w.run("1: a = calloc end\n1: b = calloc end\ncpoint\n30: x = calloc arc" + program)
+		in := w.input()
+		in.Function = inFunctions(map[string][]int{"make": {30}, "add": {51, 52}, "update": {60}})
+		s := Locate(in).Suspects[0]
+		i := slices.IndexFunc(s.Evidence, func(e Evidence) bool { return e.Kind == Outdated })
+		if s.PC != 51 || i < 0 || in.History.Op(s.Evidence[i].Beside).PC != want {
+			t.Errorf("%q: %s; %+v", program, summary(Locate(in)), s.Evidence)
+		}
+	}
+}
+
 // TestSister: the same field of another node was changed by as much.
 func TestSister(t *testing.T) {
 	for program, want := range map[string]bool{"50: b.rank = 1": true, "50: b.rank = 5": false, "50: b.key = 1": false, "50: a.rank = 1": false} {

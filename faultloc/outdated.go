@@ -50,6 +50,9 @@ func outdated(in Input, tb *contributions, suspects []Suspect, repairs []Repair)
 		if e.At = t; e.Beside == 0 {
 			e.Beside = r.until(in, t)
 		}
+		if e.Beside == 0 {
+			e.Beside = r.upToDate(in, t)
+		}
 		s := r.accused(in, &suspects, t)
 		s.Evidence = append(s.Evidence, e)
 		return slices.DeleteFunc(suspects, func(o Suspect) bool { // what would be missing elsewhere is this
@@ -121,6 +124,22 @@ func (r *Repair) until(in Input, t mgpp.Timestamp) (last mgpp.Timestamp) {
 		}
 	}
 	return last
+}
+
+// upToDate is the first store after an operation to another number of the repair's node, by another function: what brings the node up to
+// date may have left this number out. 0: there is none, or the repair is of no number.
+func (r *Repair) upToDate(in Input, t mgpp.Timestamp) mgpp.Timestamp {
+	thread, f := in.History.Op(t).Thread, in.function(t)
+	for at := t + 1; !r.Cell.Pointer && f != "" && at <= in.At; at++ {
+		op := in.History.Op(at)
+		if op.Kind != mgpp.OpStore || op.Thread != thread || !in.attributed(at) || in.function(at) == f {
+			continue
+		}
+		if c, ok := in.cellAt(op, in.Model.View(at)); ok && !c.Pointer && c.Obj == r.Cell.Obj && c.Addr != r.Cell.Addr {
+			return at
+		}
+	}
+	return 0
 }
 
 // sister: an operation changed the field of a repair in another node by as much as the repair would.
