@@ -235,6 +235,29 @@ func TestUpToDate(t *testing.T) {
 	}
 }
 
+// TestBrokeBefore: a pointer that nobody stored to what a freed node led to was missing when the first count went wrong, if one did
+// before the free.
+func TestBrokeBefore(t *testing.T) {
+	const spec = "struct group { struct member *first; long n; };\nstruct member { struct member *next; long id; };\ntype group;\ntype member;\ntogether group, member;\nmember.N;\nmember M; M.N = 1 + (M.next).N;\nsize: group G; G.n == (G.first).N;\none: member M; M.INDEGREE(first, next) == 1;\n"
+	for program, want := range map[string]trace.Addr{
+		"60: a.n = 2\n70: free b":                 60,
+		"70: free b\n60: a.n = 2":                 70,
+		"55: x.next = y\n60: a.n = 2\n70: free b": 0,
+	} {
+		w := newWorld(t, spec)
+		w.run("1: a = calloc group\n1: b = calloc group\n2: x = calloc member\n2: y = calloc member\n3: a.first = x\n3: b.first = y\n4: a.n = 1\n4: b.n = 1\ncpoint\n" + program)
+		var by trace.Addr
+		for _, s := range Locate(w.input()).Suspects {
+			if by == 0 && s.has(Outdated) {
+				by = s.PC
+			}
+		}
+		if by != want {
+			t.Errorf("%q: beside %d, want %d: %s", program, by, want, summary(Locate(w.input())))
+		}
+	}
+}
+
 // TestSister: the same field of another node was changed by as much.
 func TestSister(t *testing.T) {
 	for program, want := range map[string]bool{"50: b.rank = 1": true, "50: b.rank = 5": false, "50: b.key = 1": false, "50: a.rank = 1": false} {

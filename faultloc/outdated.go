@@ -36,6 +36,8 @@ func outdated(in Input, tb *contributions, suspects []Suspect, repairs []Repair)
 			t = out
 		} else if out := r.uncounted(in, t); out != 0 {
 			t = out
+		} else if first := r.brokeBefore(in, tb, t); first != 0 {
+			t = first
 		} else if link := in.linking(t); link != t && in.History.Op(t).Kind == mgpp.OpDeath && !r.Cell.Pointer {
 			e.Beside = link // what is freed is not there any more, and taken out after that
 		} else if link != t {
@@ -515,6 +517,17 @@ func (r *Repair) uncounted(in Input, t mgpp.Timestamp) (last mgpp.Timestamp) {
 		}
 	}
 	return 0
+}
+
+// brokeBefore is, of a pointer that should have been stored before a node was freed which led there, the first operation that broke
+// something of what it mends, if that came before the free. 0: the operation is no such free, or nothing was broken then.
+func (r *Repair) brokeBefore(in Input, tb *contributions, t mgpp.Timestamp) mgpp.Timestamp {
+	op := in.History.Op(t)
+	if op.Kind != mgpp.OpDeath || !r.Cell.Pointer || r.Target == 0 {
+		return 0
+	}
+	first := tb.brokeFirst(in, r.cured, func(at mgpp.Timestamp) bool { return at > in.Healthy && at < t && in.attributed(at) && in.wrote(at) })
+	return first
 }
 
 // links: near an operation its function stored pointers to nodes, and neither made nor freed any.
