@@ -122,7 +122,7 @@ func analyseFile(ctx context.Context, path string, o AnalysisOptions, noLocate b
 			return nil, err
 		}
 		err = slicing.Suspects(ctx, rec, r, cells, o.Slice, slicing.Options{Most: o.SliceMost, NoAddress: o.NoAddress, Progress: o.Indexing})
-		if _, whole := rec.Reader.Trailer(); err != nil && (ctx.Err() != nil || whole && !recording.NoRoom(err)) {
+		if _, whole := rec.Reader.Trailer(); err != nil && (ctx.Err() != nil || whole && !ask.NoRoom(err)) {
 			return nil, err
 		}
 		if err != nil { // a disk is full, or was: what broke is worth telling all the same

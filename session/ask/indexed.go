@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"syscall"
 	"time"
 
 	"mgtrace/capture"
@@ -65,10 +66,15 @@ var errNoPlace = errors.New("there is no place for an index beside the trace")
 // unwritten says whether an index is not there because the disk, or what the user may have
 // of it, is full. Only the index is written: what fails so is not the trace.
 func unwritten(err error) error {
-	if recording.NoRoom(err) {
+	if NoRoom(err) {
 		return fmt.Errorf("%w: %w", errNoPlace, err)
 	}
 	return err
+}
+
+// NoRoom: a disk, or what the user may have of it, is full, or a file may not be larger.
+func NoRoom(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
 }
 
 // index makes the index of a trace whose file has that mode.

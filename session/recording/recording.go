@@ -8,7 +8,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"syscall"
 
 	"mgtrace/capture"
 	"mgtrace/constraints/check"
@@ -280,9 +279,4 @@ func (rec *Recording) Next(ev *trace.Event) (more bool, err error) {
 		return false, nil
 	}
 	return err == nil, err
-}
-
-// NoRoom: a disk, or what the user may have of it, is full, or a file may not be larger.
-func NoRoom(err error) bool {
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
 }
