@@ -170,6 +170,9 @@ func (in *Input) within(t mgpp.Timestamp) string {
 	return in.Within(t)
 }
 
+// statement is Statement of an operation's.
+func (in *Input) statement(t mgpp.Timestamp) string { return in.Statement(in.History.Deed(t).PC) }
+
 // function is Function of an operation's statement, as far as it is known.
 func (in *Input) function(t mgpp.Timestamp) string {
 	if in.Function == nil {

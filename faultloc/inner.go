@@ -116,22 +116,18 @@ func (n *inner) learn(first mgpp.Timestamp) {
 	n.ran = map[string][]mgpp.Timestamp{}
 	for t := first + 1; t <= n.in.At; t++ {
 		if n.in.attributed(t) {
-			n.ran[n.statement(t)] = nil
+			n.ran[n.in.statement(t)] = nil
 		}
 	}
 	for t := first - 1; t > 1 && first-t < innerBack; t-- {
 		if !n.in.attributed(t) {
 			continue
 		}
-		s := n.statement(t)
+		s := n.in.statement(t)
 		if list, asked := n.ran[s]; asked && len(list) < innerEach {
 			n.ran[s] = append(list, t)
 		}
 	}
-}
-
-func (n *inner) statement(t mgpp.Timestamp) string {
-	return n.in.Statement(n.in.History.Deed(t).PC)
 }
 
 // never tells of each constraint whether it was broken for good when the operation at t was done, and never when its statement
@@ -140,7 +136,7 @@ func (n *inner) never(t mgpp.Timestamp, since []mgpp.Timestamp) (which []bool) {
 	if !n.in.attributed(t) {
 		return nil
 	}
-	before := n.ran[n.statement(t)]
+	before := n.ran[n.in.statement(t)]
 	if len(before) < innerEnough {
 		return nil
 	}

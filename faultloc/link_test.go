@@ -199,11 +199,13 @@ func TestChange(t *testing.T) {
 	}
 }
 
+// endSpec: ends of arcs count those that lead from them.
+const endSpec = "struct end { struct arc *arcs, *last; long n, m; };\nstruct arc { struct arc *next, *back; };\ntype end;\ntype arc;\ntogether end, arc;\narc.OUT;\narc A; A.OUT = 1 + (A.next).OUT;\nout: end E; E.n == (E.arcs).OUT;\n"
+
 // TestUntilSister: a count may also be missing up to where its function has counted another node's.
 func TestUntilSister(t *testing.T) {
-	const spec = "struct end { struct arc *arcs; long n, m; };\nstruct arc { struct arc *next, *back; };\ntype end;\ntype arc;\ntogether end, arc;\narc.OUT;\narc A; A.OUT = 1 + (A.next).OUT;\nout: end E; E.n == (E.arcs).OUT;\n"
 	for count, want := range map[int]trace.Addr{53: 53, 54: 0} { // 54 is another function's
-		w := newWorld(t, spec)
+		w := newWorld(t, endSpec)
 		w.run(fmt.Sprintf("1: a = calloc end\n1: b = calloc end\ncpoint\n30: x = calloc arc\n30: y = calloc arc\n51: a.arcs = x\n52: b.arcs = y\n%d: b.n = 1", count))
 		in := w.input()
 		in.Function = inFunctions(map[string][]int{"make": {30}, "add": {51, 52, 53}, "count": {54}})
@@ -218,12 +220,11 @@ func TestUntilSister(t *testing.T) {
 // TestUpToDate: a count may also be missing where another function has stored another number of its node, after the link; not where
 // that was another node's, a pointer, or before it.
 func TestUpToDate(t *testing.T) {
-	const spec = "struct end { struct arc *arcs, *last; long n, m; };\nstruct arc { struct arc *next, *back; };\ntype end;\ntype arc;\ntogether end, arc;\narc.OUT;\narc A; A.OUT = 1 + (A.next).OUT;\nout: end E; E.n == (E.arcs).OUT;\n"
 	const link = "\n51: a.arcs = x\n"
 	for program, want := range map[string]trace.Addr{
 		link + "60: a.m = 7": 60, link + "60: b.m = 7": 0, link + "60: a.last = x": 0, "\n60: a.m = 7" + link: 0,
 	} {
-		w := newWorld(t, spec)
+		w := newWorld(t, endSpec)
 		w.run("1: a = calloc end\n1: b = calloc end\ncpoint\n30: x = calloc arc" + program)
 		in := w.input()
 		in.Function = inFunctions(map[string][]int{"make": {30}, "add": {51, 52}, "update": {60}})

@@ -343,11 +343,6 @@ func (m *moments) beginning(last mgpp.Timestamp) mgpp.Timestamp {
 	return last
 }
 
-// statement names the statement of an operation.
-func (m *moments) statement(t mgpp.Timestamp) string {
-	return m.in.Statement(m.in.History.Op(t).PC)
-}
-
 // learn counts on what the statements up to t ran.
 func (m *moments) learn(t mgpp.Timestamp) {
 	for at := t; at > 0; at-- {
@@ -355,7 +350,7 @@ func (m *moments) learn(t mgpp.Timestamp) {
 		if !known {
 			break
 		}
-		st := m.statement(at)
+		st := m.in.statement(at)
 		if m.ran[st] == nil {
 			m.ran[st] = &[2]int{}
 		}
@@ -370,7 +365,7 @@ func (m *moments) learn(t mgpp.Timestamp) {
 // calm is the moment, t or later, at which the fault is located.
 func (m *moments) calm(t mgpp.Timestamp) mgpp.Timestamp {
 	for at := t; at < min(m.in.At, t+maxAfter); at++ {
-		if r := m.ran[m.statement(at+1)]; r != nil && r[0] == 0 && r[1] >= minWhole {
+		if r := m.ran[m.in.statement(at+1)]; r != nil && r[0] == 0 && r[1] >= minWhole {
 			return at
 		}
 	}

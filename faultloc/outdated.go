@@ -526,8 +526,7 @@ func (r *Repair) brokeBefore(in Input, tb *contributions, t mgpp.Timestamp) mgpp
 	if op.Kind != mgpp.OpDeath || !r.Cell.Pointer || r.Target == 0 {
 		return 0
 	}
-	first := tb.brokeFirst(in, r.cured, func(at mgpp.Timestamp) bool { return at > in.Healthy && at < t && in.attributed(at) && in.wrote(at) })
-	return first
+	return tb.brokeFirst(in, r.cured, func(at mgpp.Timestamp) bool { return at > in.Healthy && at < t && in.attributed(at) && in.wrote(at) })
 }
 
 // links: near an operation its function stored pointers to nodes, and neither made nor freed any.

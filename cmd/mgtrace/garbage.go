@@ -129,13 +129,19 @@ var groupFiles = [2]struct{ below, most, used, inactive string }{
 
 // counter is the value of a line of memory.stat; 0: it is not there.
 func counter(text, name string) uint64 {
+	n, _ := strconv.ParseUint(value(text, name, ""), 10, 63)
+	return n
+}
+
+// value is what stands behind a name on its line, in that unit; "" if there is no such line.
+func value(text, name, unit string) string {
 	for line := range strings.Lines(text) {
-		if w := strings.Fields(line); len(w) == 2 && w[0] == name {
-			n, _ := strconv.ParseUint(w[1], 10, 63)
-			return n
+		w := strings.Fields(line)
+		if unit == "" && len(w) == 2 && w[0] == name || len(w) == 3 && w[0] == name && w[2] == unit {
+			return w[1]
 		}
 	}
-	return 0
+	return ""
 }
 
 // heapStep is what the heap grows by: that much is mapped at once, and counts for limits (heapArenaBytes in
@@ -166,13 +172,8 @@ func heapRoom(n uint64) uint64 { return (n-min(n, heapStep/2))&^(heapStep-1) + h
 
 // kilobytes is the value of a line of /proc/PID/status or /proc/meminfo, in bytes; 0: it is not known.
 func kilobytes(text, name string) uint64 {
-	for line := range strings.Lines(text) {
-		if w := strings.Fields(line); len(w) == 3 && w[0] == name && w[2] == "kB" {
-			n, _ := strconv.ParseUint(w[1], 10, 54)
-			return n << 10
-		}
-	}
-	return 0
+	n, _ := strconv.ParseUint(value(text, name, "kB"), 10, 54)
+	return n << 10
 }
 
 func number(file string) (uint64, error) {

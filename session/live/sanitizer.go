@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"mgtrace/session/symbol"
 )
 
 // sanitizers are those of compilers that choose a program's addresses, by the beginning of
@@ -30,10 +32,8 @@ func (l *Program) warnOfLeaks() {
 		}
 	}
 	for _, im := range l.Symbols.Images {
-		base := filepath.Base(im.Path)
 		for library, variable := range leakSearchers {
-			inside := im.Traced && im.Obj != nil && len(im.Obj.FuncsLinked(func(name string) bool { return name == "__"+library+"_init" })) > 0
-			if inside || strings.HasPrefix(base, "lib"+library+".so") || strings.HasPrefix(base, "libclang_rt."+library) {
+			if within, beside := carries(&im, library, "__"+library+"_init"); within || beside {
 				l.warn("LeakSanitizer does not work under a tracer and ends the program with an error of its own: %s=detect_leaks=0 leaves the search for leaks out", variable)
 				return
 			}
@@ -41,17 +41,21 @@ func (l *Program) warnOfLeaks() {
 	}
 }
 
+// carries: the file is the program's own code with a sanitizer's library in it, which defines that function (within), or it is the library
+// (beside).
+func carries(im *symbol.Image, library, entry string) (within, beside bool) {
+	within = im.Traced && im.Obj != nil && len(im.Obj.FuncsLinked(func(name string) bool { return name == entry })) > 0
+	base := filepath.Base(im.Path)
+	return within, strings.HasPrefix(base, "lib"+library+".so") || strings.HasPrefix(base, "libclang_rt."+library)
+}
+
 // sanitizer returns the one that the program was built with, "" if there is none. within:
 // its library is a part of the program's own code.
 func (l *Program) sanitizer() (name string, within bool) {
 	for name, s := range sanitizers {
 		for _, im := range l.Symbols.Images {
-			base := filepath.Base(im.Path)
-			if im.Traced && im.Obj != nil && len(im.Obj.FuncsLinked(func(name string) bool { return name == s.entry })) > 0 {
-				return name, true
-			}
-			if strings.HasPrefix(base, "lib"+s.library+".so") || strings.HasPrefix(base, "libclang_rt."+s.library) {
-				return name, false
+			if within, beside := carries(&im, s.library, s.entry); within || beside {
+				return name, within
 			}
 		}
 	}
