@@ -37,6 +37,7 @@ const (
 type Inside struct {
 	At    mgpp.Timestamp       // the moment before the statement ran
 	Found []eval.Inconsistency // what was broken there, in order
+	Held  int                  // executions before, the newest, that were asked and at which it held
 }
 
 // inner looks for it.
@@ -60,33 +61,34 @@ func (n *inner) at(t mgpp.Timestamp) []bool {
 // exhausted: it has taken too long.
 func (n *inner) exhausted() bool { return n.in.stopped() || n.in.work()-n.begun >= innerWorked }
 
-// findInner returns the moment before such an execution, and what is broken there that never was; 0: there is none.
-func findInner(in *Input) (to mgpp.Timestamp, found []eval.Inconsistency) {
+// findInner returns the first such place; nil: there is none.
+func findInner(in *Input) *Inside {
 	if in.BrokenOf == nil || in.At-in.Healthy < innerLeast || in.At-in.Healthy > innerMost {
-		return 0, nil
+		return nil
 	}
 	n := &inner{in: in, broken: map[mgpp.Timestamp][]bool{}, begun: in.work()}
 	since, first := n.since()
 	if first == 0 || n.exhausted() {
-		return 0, nil
+		return nil
 	}
 	n.learn(first)
 	for t := first + 1; t <= in.At && !n.exhausted(); t++ {
-		which := n.never(t, since)
+		which, asked := n.never(t, since)
 		if which == nil {
 			continue
 		}
+		out := &Inside{At: t - 1, Held: asked}
 		for _, inc := range in.Model.All(in.Model.View(t - 1)) {
 			if c := inc.Instance.Constraint; c >= 0 && c < len(which) && which[c] {
-				found = append(found, inc)
+				out.Found = append(out.Found, inc)
 			}
 		}
-		if in.stopped() || len(found) == 0 || len(found) > innerBroken {
-			return 0, nil
+		if in.stopped() || len(out.Found) == 0 || len(out.Found) > innerBroken {
+			return nil
 		}
-		return t - 1, found
+		return out
 	}
-	return 0, nil
+	return nil
 }
 
 // since is of each constraint that is broken at the C-point the moment from which on it is, and the first of these; 0: none is.
@@ -131,14 +133,14 @@ func (n *inner) learn(first mgpp.Timestamp) {
 }
 
 // never tells of each constraint whether it was broken for good when the operation at t was done, and never when its statement
-// ran before; nil: none was.
-func (n *inner) never(t mgpp.Timestamp, since []mgpp.Timestamp) (which []bool) {
+// ran before, of which so many were asked; nil: none was.
+func (n *inner) never(t mgpp.Timestamp, since []mgpp.Timestamp) (which []bool, asked int) {
 	if !n.in.attributed(t) {
-		return nil
+		return nil, 0
 	}
 	before := n.ran[n.in.statement(t)]
 	if len(before) < innerEnough {
-		return nil
+		return nil, 0
 	}
 	which = make([]bool, len(since))
 	for c, from := range since {
@@ -146,16 +148,16 @@ func (n *inner) never(t mgpp.Timestamp, since []mgpp.Timestamp) (which []bool) {
 	}
 	for _, at := range before {
 		if !slices.Contains(which, true) || n.exhausted() {
-			return nil
+			return nil, 0
 		}
 		for c, broken := range n.at(at - 1) {
 			which[c] = which[c] && !broken
 		}
 	}
 	if !slices.Contains(which, true) {
-		return nil
+		return nil, 0
 	}
-	return which
+	return which, len(before)
 }
 
 // explainsCall: an experiment with the call says that it would have left nothing broken, by doing the same in another way.
@@ -170,18 +172,17 @@ func (r *Result) addInner(in Input) {
 	if r.Settled() || r.Stopped || len(r.Suspects) == 0 || !in.looksFor(Inner) || slices.ContainsFunc(r.Suspects, func(s Suspect) bool { return s.explainsCall() }) {
 		return
 	}
-	to, found := findInner(&in)
-	if to == 0 {
+	inside := findInner(&in)
+	if inside == nil {
 		return
 	}
 	in.end = in.last()
-	in.At, in.Found, in.core = to, found, nil
+	in.At, in.Found, in.core = inside.At, inside.Found, nil
 	in.brief, in.Rerun, in.ReadFreed, in.Died, in.Cut = true, nil, nil, 0, true // experiments with the call were made
 	part := locate(in)
 	if part.Stopped {
 		return
 	}
-	inside := &Inside{to, found}
 	all := append(r.Suspects, r.Others...)
 	for _, s := range part.Suspects {
 		if !s.mendsInside(in) {

@@ -85,8 +85,8 @@ forth: dnode X; X.prev == NULL or X.prev.next == X;
 		t.Fatal(summary(r))
 	}
 	at := r.Suspects[0].Inner
-	if next := w.hist.Op(at.At + 1); next.PC != 64 || len(at.Found) != 1 || w.checker.Label(at.Found[0].Instance) != "back" {
-		t.Errorf("judged before line %d, of %v", next.PC, at.Found)
+	if next := w.hist.Op(at.At + 1); next.PC != 64 || at.Held != 10 || len(at.Found) != 1 || w.checker.Label(at.Found[0].Instance) != "back" {
+		t.Errorf("judged before line %d, of %v, after %d executions", next.PC, at.Found, at.Held)
 	}
 	if r, _ := locate(61, false, Inner); judgedInside(r) || r.Suspects[0].PC == 61 {
 		t.Errorf("that is known at the end of the call as well: %s", summary(r))

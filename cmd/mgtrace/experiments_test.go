@@ -63,7 +63,7 @@ func TestMidCall(t *testing.T) {
 				t.Fatalf("status %d\n%s", r.status, r.stderr)
 			}
 			first := r.report.CPoints[0].Suspects[0]
-			if truth := faults(t, p.source); !slices.Contains(truth, first.Line) || !strings.Contains(first.Why, "always held there until then") {
+			if truth := faults(t, p.source); !slices.Contains(truth, first.Line) || !strings.Contains(first.Why, "held there the last 12 times before") {
 				t.Errorf("first is %s:%d, %q; want line %v", first.File, first.Line, first.Why, truth)
 			}
 		})

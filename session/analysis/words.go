@@ -69,8 +69,8 @@ func (a *Analysis) inside(in *faultloc.Inside) string {
 			broken = append(broken, l)
 		}
 	}
-	return fmt.Sprintf("(Of what was broken in the middle of the call, before change %s by %s: %s always held there until then.)",
-		report.Thousands(uint64(in.At+1)), a.Symbols.Place(a.Hist.Op(in.At+1).PC), strings.Join(broken, ", "))
+	return fmt.Sprintf("(Of what was broken in the middle of the call, before change %s by %s: %s held there the last %d times before.)",
+		report.Thousands(uint64(in.At+1)), a.Symbols.Place(a.Hist.Op(in.At+1).PC), strings.Join(broken, ", "), in.Held)
 }
 
 // headline is the best evidence; where that is a repair of another field than the statement

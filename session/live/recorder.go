@@ -117,11 +117,13 @@ func (r *recorder) Event(ev *trace.Event) error {
 		return nil
 	}
 	if r.ring == nil {
-		return r.lost(r.to.Write(ev))
+		r.lost(r.to.Write(ev))
+		return nil
 	}
 	// In this order: a segment that begins behind the event knows what it did.
 	r.ring.table.Event(ev)
-	return r.lost(r.ring.Write(ev))
+	r.lost(r.ring.Write(ev))
+	return nil
 }
 
 // Sites implements capture.Sink.
@@ -134,7 +136,8 @@ func (r *recorder) Sites(sites []trace.StoreSite) (err error) {
 		return nil
 	}
 	r.first, err = r.to.AddSites(sites)
-	return r.lost(err)
+	r.lost(err)
+	return nil
 }
 
 // Calls implements capture.Mixed.
@@ -147,7 +150,8 @@ func (r *recorder) Calls(fresh []trace.StoreSite) error {
 		return nil
 	}
 	_, err := r.to.AddSites(fresh)
-	return r.lost(err)
+	r.lost(err)
+	return nil
 }
 
 // Allocs implements capture.Allocating. A ring's table wants to know of each block.
@@ -159,10 +163,12 @@ func (r *recorder) Stores(run *trace.Stores) error {
 		return nil
 	}
 	if r.ring != nil {
-		return r.lost(r.ring.WriteStores(run))
+		r.lost(r.ring.WriteStores(run))
+		return nil
 	}
 	if r.first == 0 {
-		return r.lost(r.to.WriteStores(run))
+		r.lost(r.to.WriteStores(run))
+		return nil
 	}
 	// The trace numbers all sites that there ever were.
 	for i := range run.Recs {
@@ -172,18 +178,18 @@ func (r *recorder) Stores(run *trace.Stores) error {
 	for i := range run.Recs {
 		run.Recs[i].Site -= r.first
 	}
-	return r.lost(err)
+	r.lost(err)
+	return nil
 }
 
 // lost ends the writing where it has failed. The program goes on, and so does who looks at what it does.
-func (r *recorder) lost(err error) error {
+func (r *recorder) lost(err error) {
 	if err != nil && r.over == nil {
 		r.over = fmt.Errorf("record to %s: %w", r.path(), err)
 		if r.ends != nil {
 			r.ends(r.over)
 		}
 	}
-	return nil
 }
 
 // noRoom tells the errors of a disk, or of a part of it that somebody may use, that is full.
@@ -287,7 +293,7 @@ func (r *recorder) finish(t trace.Trailer) {
 	case r.w != nil:
 		err = errors.Join(r.w.Finish(t), r.file.Close())
 	}
-	_ = r.lost(err)
+	r.lost(err)
 }
 
 // abandon closes a trace file whose recording failed: it stays readable up to
