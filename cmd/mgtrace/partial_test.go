@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -168,12 +169,15 @@ func TestLastOnDisk(t *testing.T) {
 		defer cancel()
 		cmd := exec.CommandContext(ctx, os.Args[0], args...)
 		cmd.Env = append(os.Environ(), asMain+"=1")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		cmd.WaitDelay = time.Second // the program outlives its recorder, and keeps the pipe
 		var out lineWaiter
 		out.seen = make(chan struct{})
 		cmd.Stdout = &out
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
+		t.Cleanup(func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }) // the program, if it is there still
 		ended := make(chan error, 1)
 		go func() { ended <- cmd.Wait() }()
 		most, running := int64(0), true
