@@ -58,7 +58,7 @@ type File struct {
 	slots     map[uint64]Slot
 
 	exportsOnce sync.Once
-	exports     map[string]uint64
+	exports     exports
 }
 
 // Open opens the executable or shared object at path.

@@ -3,6 +3,7 @@ package objfile
 import (
 	"debug/elf"
 	"encoding/binary"
+	"sync"
 )
 
 // A Slot is a word in the file's memory that the dynamic linker writes.
@@ -22,26 +23,78 @@ func (f *File) Slot(addr uint64) (Slot, bool) {
 // function or an object, of an indirect function that of its resolver.
 func (f *File) Exported(name string) (addr uint64, ok bool) {
 	f.exportsOnce.Do(f.readExports)
-	addr, ok = f.exports[name]
+	return f.exports.of(name)
+}
+
+// exports are the dynamic symbols as they lie in the file, with what tells their versions. A library has thousands, of which a
+// few names are asked for, some of them time and again.
+type exports struct {
+	symbols, names, versions []byte
+	known                    sync.Map // export by name, of those that were asked for
+}
+
+type export struct {
+	addr uint64
+	ok   bool
+}
+
+func (x *exports) of(name string) (uint64, bool) {
+	if e, asked := x.known.Load(name); asked {
+		return e.(export).addr, e.(export).ok
+	}
+	addr, ok := x.find(name)
+	x.known.Store(name, export{addr, ok})
 	return addr, ok
 }
 
 // readExports reads the dynamic symbols alone: those of the debug information can be many times
 // as many, and the dynamic linker sees none of them.
 func (f *File) readExports() {
-	f.exports = map[string]uint64{}
 	defer func() { _ = recover() }() // debug/elf on corrupted tables
-	syms, err := f.main.elf.DynamicSymbols()
+	e := f.main.elf
+	symbols := e.SectionByType(elf.SHT_DYNSYM)
+	if symbols == nil || int(symbols.Link) >= len(e.Sections) {
+		return
+	}
+	names, err := e.Sections[symbols.Link].Data()
 	if err != nil {
 		return
 	}
-	for _, s := range syms {
-		if s.Section == elf.SHN_UNDEF || s.Section >= elf.SHN_LORESERVE || elf.ST_BIND(s.Info) == elf.STB_LOCAL ||
-			s.HasVersion && s.VersionIndex.IsHidden() { // an old version, for old programs
+	x := &f.exports
+	if x.symbols, err = symbols.Data(); err != nil {
+		x.symbols = nil
+		return
+	}
+	x.names = names
+	if versions := e.SectionByType(elf.SHT_GNU_VERSYM); versions != nil {
+		x.versions, _ = versions.Data()
+	}
+}
+
+// hiddenVersion marks an old version, for old programs (LSB 5.0, 10.7.2).
+const hiddenVersion = 1 << 15
+
+// find returns the last symbol of a name that is defined, for others to see.
+func (x *exports) find(name string) (addr uint64, ok bool) {
+	if name == "" {
+		return 0, false
+	}
+	for i := elf.Sym64Size; i+elf.Sym64Size <= len(x.symbols); i += elf.Sym64Size {
+		sym := x.symbols[i:]
+		at := uint64(binary.LittleEndian.Uint32(sym))
+		if end := at + uint64(len(name)); end >= uint64(len(x.names)) || x.names[end] != 0 || string(x.names[at:end]) != name {
 			continue
 		}
-		f.exports[s.Name] = s.Value
+		section := elf.SectionIndex(binary.LittleEndian.Uint16(sym[6:]))
+		if section == elf.SHN_UNDEF || section >= elf.SHN_LORESERVE || elf.ST_BIND(sym[4]) == elf.STB_LOCAL {
+			continue
+		}
+		if v := i / elf.Sym64Size * 2; v+2 <= len(x.versions) && binary.LittleEndian.Uint16(x.versions[v:])&hiddenVersion != 0 {
+			continue
+		}
+		addr, ok = binary.LittleEndian.Uint64(sym[8:]), true
 	}
+	return addr, ok
 }
 
 // readSlots reads the relocations (x86-64 psABI, 4.4.1) that make a word an address.
