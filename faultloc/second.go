@@ -31,11 +31,11 @@ const maxEntered = 4096
 
 // writers adds the last writers, before t, of what entered by the flip at t.
 func (tb *contributions) writers(in Input, t mgpp.Timestamp, f *flip) {
-	known := map[eval.Dep]bool{}
+	var known eval.DepSet
 	op := in.History.Op(t)
 	if !f.slept {
 		eval.Leaves(in.Model, f.before, in.Model.View(t-1), func(d eval.Dep) bool {
-			known[d] = true
+			known.Add(d)
 			return true
 		})
 	}
@@ -44,7 +44,7 @@ func (tb *contributions) writers(in Input, t mgpp.Timestamp, f *flip) {
 		if n++; n > maxEntered {
 			return false
 		}
-		if known[d] || d.Kind != eval.DepBytes || d.Addr < op.Addr+trace.Addr(op.Size) && op.Addr < d.Addr+trace.Addr(d.Size) {
+		if known.Has(d) || d.Kind != eval.DepBytes || d.Addr < op.Addr+trace.Addr(op.Size) && op.Addr < d.Addr+trace.Addr(d.Size) {
 			return true
 		}
 		w := in.History.LastWrite(d.Addr, d.Size, t-1)

@@ -110,7 +110,7 @@ type Model interface {
 	// dependency, 0 if none.
 	LastChange(d Dep, t mgpp.Timestamp) mgpp.Timestamp
 	// Beneath returns what an attribute's rules read on a view; other attributes are
-	// among that. Of other dependencies it returns nil.
+	// among that. Of other dependencies it returns nil. The result is read-only.
 	Beneath(d Dep, v mgpp.View) []Dep
 	// Weight is how much deps come to at t, with all that lies beneath them. What lies
 	// beneath two attributes counts twice. Of more than most it says no more than that.

@@ -2,7 +2,9 @@ package eval
 
 import (
 	"math"
+	"slices"
 
+	"mgtrace/constraints/check"
 	"mgtrace/mgpp"
 )
 
@@ -38,6 +40,19 @@ func (e *env) reads(k attrKey, buf []Dep) []Dep {
 	deps := e.rec.deps
 	e.rec = outer
 	return deps
+}
+
+// apparent: attributes read the same until something changes that they read. What says which pointers count, how far arrays are
+// filled, and what roots reach, is looked at where pointers lead to from elsewhere, and only what comes of it tells of changes.
+func apparent(spec *check.Spec) bool {
+	for _, t := range spec.Types {
+		for i := range t.Edges {
+			if c := &t.Edges[i]; c.Fills != nil || c.Conditional() || c.Own != (check.Span{}) {
+				return false
+			}
+		}
+	}
+	return len(spec.Roots) == 0 && len(spec.Nils) == 0
 }
 
 // beneathAttr sums up an attribute of the history's view: it goes down to what is not
@@ -128,7 +143,25 @@ func (c *Checker) Beneath(d Dep, v mgpp.View) (deps []Dep) {
 	}
 	defer c.halted()
 	c.begin()
-	return c.env(v).reads(attrOfDep(d), nil)
+	return c.env(v).readsOf(attrOfDep(d))
+}
+
+// readsOf is reads, kept where the view is the history's own: who looks through all that lies beneath one attribute after the other
+// comes to the same time and again. What is kept goes from time to time as the attributes' values do.
+func (e *env) readsOf(k attrKey) []Dep {
+	if e.changed != nil || !e.c.apparent {
+		return e.reads(k, nil)
+	}
+	deps, known := e.below[k]
+	if !known {
+		e.depBuf = e.reads(k, e.depBuf)
+		deps = slices.Clone(e.depBuf)
+		if e.below == nil {
+			e.below = map[attrKey][]Dep{}
+		}
+		e.below[k] = deps
+	}
+	return deps
 }
 
 // Weight implements Model.
@@ -161,19 +194,17 @@ func (c *Checker) attrChange(d Dep, t mgpp.Timestamp) (last mgpp.Timestamp) {
 // Leaves calls f for what lies beneath dependencies on a view and is no attribute, for
 // each once, until f returns false.
 func Leaves(m Model, deps []Dep, v mgpp.View, f func(Dep) bool) {
-	seen := map[Dep]bool{}
+	var seen DepSet
 	var attrs []Dep
 	for {
 		for _, d := range deps {
 			switch {
-			case seen[d]:
-				continue
+			case !seen.Add(d):
 			case d.Kind == DepAttr:
 				attrs = append(attrs, d)
 			case !f(d):
 				return
 			}
-			seen[d] = true
 		}
 		if len(attrs) == 0 {
 			return

@@ -35,6 +35,7 @@ type Checker struct {
 	uses           map[check.Expr]uses
 	rooted         []bool // by type: variables range over what roots reach
 	strays         bool   // something may read memory that is no object
+	apparent       bool   // an attribute's value tells what it was computed from: see readsOf
 
 	sites     [][]site // by constraint
 	attrSites [][]site // by attribute
@@ -106,6 +107,7 @@ func NewChecker(spec *check.Spec, hist graph.History, g *graph.Graph, o Options)
 	c.compileAll()
 	c.reach = newReach(c)
 	c.eachSite(func(s *site) { c.strays = c.strays || s.stray })
+	c.apparent = apparent(spec)
 	g.SetReads(c.reads(), pathFields(spec))
 	g.SetUses(inUse{c})
 	return c

@@ -2,6 +2,20 @@ package eval
 
 import "math/bits"
 
+// DepSet is a set of dependencies.
+type DepSet struct{ set depSet }
+
+// Add is false where it was there.
+func (s *DepSet) Add(d Dep) bool {
+	if s.set.round == 0 {
+		s.set.empty()
+	}
+	return s.set.add(d.key())
+}
+
+// Has reports whether it is there.
+func (s *DepSet) Has(d Dep) bool { return s.set.has(d.key()) }
+
 // depSet is a set of dependencies that is emptied at no cost: evaluations follow one another, and each has its own.
 type depSet struct {
 	slots []depSlot // a power of two

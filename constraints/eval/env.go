@@ -39,6 +39,8 @@ type env struct {
 
 	attrs    attributes
 	beneath  map[attrKey]beneath        // those that were asked for
+	below    map[attrKey][]Dep          // what readsOf returned
+	depBuf   []Dep                      // scratch of that
 	now      mgpp.Timestamp             // how much history there was: more of it changes what is alive
 	pops     [][]graph.ObjID            // populations by type
 	nils     *[]nilNode                 // sentinels that fields name; nil: not computed

@@ -48,3 +48,8 @@ func Sure(c *Checker, t mgpp.Timestamp) (n int, wrong string) {
 	}
 	return n, wrong
 }
+
+// ReadsAnew is what the rules of an attribute read, found out by an evaluator that knows nothing.
+func ReadsAnew(c *Checker, d Dep, v mgpp.View) []Dep {
+	return newEnv(c, v).reads(attrOfDep(d), nil)
+}

@@ -53,11 +53,12 @@ func (c *Checker) moved(e *env, v mgpp.View) *env {
 	d.reaches(e, fresh)
 	stale := d.staleBoth(e, fresh)
 	fresh.attrs = e.attrs
-	fresh.beneath = e.beneath
-	e.attrs, e.beneath = attributes{}, nil
+	fresh.beneath, fresh.below, fresh.depBuf = e.beneath, e.below, e.depBuf
+	e.attrs, e.beneath, e.below, e.depBuf = attributes{}, nil, nil, nil
 	for k := range stale {
 		fresh.attrs.forget(k)
 		delete(fresh.beneath, k)
+		delete(fresh.below, k)
 	}
 	return fresh
 }
