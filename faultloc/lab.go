@@ -570,12 +570,4 @@ func (l *lab) reaches(from, to graph.ObjID, v mgpp.View) bool {
 }
 
 // read returns the number of size bytes at addr, false if a byte is unknown.
-func read(v mgpp.View, addr trace.Addr, size int) (uint64, bool) {
-	var data [8]byte
-	var written [8]bool
-	b := mgpp.Bytes{Data: data[:size], Written: written[:size]}
-	if !v.Read(addr, &b) || slices.Contains(b.Written, false) {
-		return 0, false
-	}
-	return binary.LittleEndian.Uint64(data[:]), true
-}
+func read(v mgpp.View, addr trace.Addr, size int) (uint64, bool) { return mgpp.Number(v, addr, size) }

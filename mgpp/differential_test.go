@@ -331,6 +331,19 @@ func (g *generator) compareWrites(t *testing.T, a, n uint64, at uint32) {
 	}
 }
 
+// compareNumber: Number says what Read does, of a view as it is and with other bytes nearby.
+func (g *generator) compareNumber(t *testing.T, v View, addr trace.Addr, size int) {
+	t.Helper()
+	for _, v := range [2]View{v, With(v, addr+trace.Addr(g.rnd.IntN(16))-8, []byte{1, 2, 3})} {
+		b := Bytes{Data: make([]byte, size)}
+		want := v.Read(addr, &b) && !slices.Contains(b.Written, false)
+		n, ok := Number(v, addr, size)
+		if data := binary.LittleEndian.AppendUint64(nil, n); ok != want || ok && !slices.Equal(data[:size], b.Data) {
+			t.Errorf("%d bytes at %#x are %#x, %v; want %v, %v", size, addr, n, ok, b.Data, want)
+		}
+	}
+}
+
 func (g *generator) compareNode(t *testing.T, v View, id NodeID, n refNode, at uint32, undone ...uint32) {
 	if g.r.live()[id].track || g.r.dead[id].track || n.fixed && g.hidden(n, at) {
 		return // its bytes may be another node's too
@@ -360,6 +373,10 @@ func (g *generator) compareNode(t *testing.T, v View, id NodeID, n refNode, at u
 	if b.Newest != Timestamp(newest) {
 		t.Errorf("node %d: newest of %d bytes at %#x is %d, want %d (without %v)", id, size, a, b.Newest, newest, undone)
 	}
+	for off, size := 0, 1+g.rnd.IntN(8); off+size <= len(n.bytes); off += 1 + g.rnd.IntN(8) {
+		g.compareNumber(t, v, trace.Addr(n.start)+trace.Addr(off), size)
+	}
+	g.compareNumber(t, v, trace.Addr(n.end())-4, 8)
 	if b := (Bytes{Data: make([]byte, len(n.bytes)+1)}); v.Read(trace.Addr(n.start), &b) {
 		t.Errorf("node %d can be read beyond its end", id)
 	}

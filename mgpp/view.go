@@ -185,6 +185,38 @@ func (h *History) target(addr uint64, as coded.Pointer, t uint32, undone []uint3
 	return h.resolve(as.Decode(binary.LittleEndian.Uint64(data[:]), addr), since, t)
 }
 
+// Number reads size bytes at addr as a number, eight at most. It is not ok where one of them is not known. Of a history's own view
+// that takes no memory, and of a word that was written as one no search for its bytes.
+func Number(v View, addr trace.Addr, size int) (n uint64, ok bool) {
+	for p, changed := v.(*patched); changed; p, changed = v.(*patched) {
+		if _, data := p.overlap(addr, size); data != nil {
+			break
+		}
+		v = p.View
+	}
+	s, own := v.(*snapshot)
+	if own && size == 8 && s.undone == nil {
+		if n, stored := s.h.plainWord(uint64(addr), s.t); stored != 0 {
+			return n, true
+		}
+	}
+	var data [8]byte
+	var written [8]bool
+	if own {
+		b := Bytes{Data: data[:size], Written: written[:size]}
+		ok = s.h.read(uint64(addr), &b, s.t, s.without(), nil)
+	} else {
+		b := Bytes{Data: make([]byte, size), Written: make([]bool, size)}
+		ok = v.Read(addr, &b)
+		copy(data[:], b.Data)
+		copy(written[:], b.Written)
+	}
+	if !ok || slices.Contains(written[:size], false) {
+		return 0, false
+	}
+	return binary.LittleEndian.Uint64(data[:]), true
+}
+
 // plainWord returns the word at addr, in a live node, and when it was stored, if that
 // was by one write: as nearly all pointers are. The time is 0 where it takes a longer look.
 func (h *History) plainWord(addr uint64, t uint32) (value uint64, stored uint32) {
