@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
 	"golang.org/x/arch/x86/x86asm"
 
@@ -46,8 +47,8 @@ type Call struct {
 	Valueless bool
 	// Sites: the run says which instructions were executed. It is not brief then.
 	Sites bool
-	// Size is that of a block that there was before the call. Not nil: the run says what it accesses of what it has freed; it is
-	// not brief then.
+	// Size is that of a block that there was before the call. Not nil: the run says what it accesses of what it has freed, and nothing
+	// of decisions and values; it is not brief then.
 	Size func(addr uint64) uint64
 	// Resize is where a block at an address lies once realloc, call n of it from 0, has given it a size, and how large it was. Nil, or
 	// not ok: that is not known, and ends the run.
@@ -388,10 +389,10 @@ func (c *cpu) alter(v uint64, size int) uint64 {
 	if c.call.Alter != nil {
 		v = mask(c.call.Alter(c.values, c.pc, v), size)
 	}
-	if c.values++; c.call.Brief || c.call.Valueless {
+	if c.values++; c.call.Brief || c.call.Valueless || c.call.Size != nil {
 		return v
 	}
-	c.run.Values = append(c.run.Values, Value{c.pc, v, size, len(c.run.Effects), c.run.Steps - 1, c.around()})
+	c.run.Values = append(roomy(c.run.Values), Value{c.pc, v, size, len(c.run.Effects), c.run.Steps - 1, c.around()})
 	return v
 }
 
@@ -406,11 +407,19 @@ func (c *cpu) decide(cond, jump bool) bool {
 	if c.zf && c.editing == Equal || c.editing == Negate {
 		cond = !cond
 	}
-	if c.decisions++; c.call.Brief {
+	if c.decisions++; c.call.Brief || c.call.Size != nil {
 		return cond
 	}
-	c.run.Decisions = append(c.run.Decisions, Decision{PC: c.pc, Taken: cond, Step: c.run.Steps - 1, Jump: jump, Flags: c.flags, Effects: len(c.run.Effects), Calls: c.around()})
+	c.run.Decisions = append(roomy(c.run.Decisions), Decision{PC: c.pc, Taken: cond, Step: c.run.Steps - 1, Jump: jump, Flags: c.flags, Effects: len(c.run.Effects), Calls: c.around()})
 	return cond
+}
+
+// roomy is a list with room for one more: there are thousands of what a run tells, and each time that it grew by a quarter all were copied.
+func roomy[T any](list []T) []T {
+	if len(list) == cap(list) {
+		return slices.Grow(list, max(64, len(list)))
+	}
+	return list
 }
 
 // around are the return addresses of the calls around the present instruction, innermost first: shared, read-only.
