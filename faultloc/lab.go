@@ -46,10 +46,14 @@ type lab struct {
 	like   map[graph.ObjID][]graph.ObjID // what alike returned
 	start  uint64                        // path cost at the beginning
 	begun  uint64                        // and steps of evaluation
+
+	neighbours map[graph.ObjID][]graph.ObjID // what near returned
+	subjects   []graph.ObjID                 // what about returned; nil: it was not asked
 }
 
 func newLab(in Input) *lab {
-	l := &lab{in: in, view: in.Model.View(in.At), index: map[eval.Instance]int{}, like: map[graph.ObjID][]graph.ObjID{}, limit: maxTrials}
+	l := &lab{in: in, view: in.Model.View(in.At), index: map[eval.Instance]int{}, limit: maxTrials}
+	l.like, l.neighbours = map[graph.ObjID][]graph.ObjID{}, map[graph.ObjID][]graph.ObjID{}
 	for i, inc := range in.Found {
 		l.index[inc.Instance] = i
 	}

@@ -634,7 +634,8 @@ func (l *lab) numbers(c Cell, now uint64, known bool, add func(uint64)) {
 			add(now - 1)
 		}
 	}
-	for _, o := range l.in.Cells.Near(c.Obj, l.view, 4) { // between neighbours in an order
+	near := l.near(c.Obj)
+	for _, o := range near[:min(len(near), 4)] { // between neighbours in an order
 		if n := l.in.Cells.Object(o); n.Type != l.in.Cells.Object(c.Obj).Type {
 			continue
 		}
@@ -657,19 +658,37 @@ func (l *lab) nearby(c Cell) []graph.ObjID {
 			out = append(out, o)
 		}
 	}
-	for _, inc := range l.mixed() {
-		for _, o := range inc.Instance.Nodes {
-			add(o)
-		}
-		add(inc.Instance.SCC)
+	for _, o := range l.about() {
+		add(o)
 	}
 	add(c.Obj)
 	for _, o := range slices.Clone(out) {
-		for _, n := range l.in.Cells.Near(o, l.view, 8) {
+		for _, n := range l.near(o) {
 			add(n)
 		}
 	}
 	return out
+}
+
+// near returns some of the neighbours of a node. Those of the same nodes are asked for by each cell.
+func (l *lab) near(o graph.ObjID) []graph.ObjID {
+	n, known := l.neighbours[o]
+	if !known {
+		n = l.in.Cells.Near(o, l.view, 8)
+		l.neighbours[o] = n
+	}
+	return n
+}
+
+// about returns the nodes that the inconsistencies are about, of some of these.
+func (l *lab) about() []graph.ObjID {
+	if l.subjects == nil {
+		l.subjects = []graph.ObjID{}
+		for _, inc := range l.mixed() {
+			l.subjects = append(append(l.subjects, inc.Instance.Nodes[:]...), inc.Instance.SCC)
+		}
+	}
+	return l.subjects
 }
 
 // mixed returns some of the inconsistencies, of each constraint as many.
