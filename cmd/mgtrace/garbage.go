@@ -25,6 +25,9 @@ const (
 	// where it comes near, garbage is collected more often, and a history ends (session.Run).
 	limitPercent = 75
 	leastLimit   = 256 << 20
+	// leastHeap is how large the heap may become before garbage is collected at all, in bytes: a plan is
+	// made of many small collections otherwise, each of which stops all goroutines twice.
+	leastHeap = 64 << 20
 )
 
 // collectLate has the garbage collector wait longer than usual, as long as what is in use is
@@ -50,16 +53,30 @@ func collectLate() {
 	if os.Getenv("GOGC") != "" {
 		return
 	}
-	l := &late{room: free / garbageShare}
-	if l.room > 0 {
-		l.adjust()
+	(&late{room: free / garbageShare, most: latePercent}).begin()
+}
+
+// collectUsual is collectLate for who keeps no history: only a small heap is left alone.
+func collectUsual() {
+	if os.Getenv("GOMEMLIMIT") == "" && os.Getenv("GOGC") == "" {
+		(&late{room: min(freeMemory("/"), roomOf("/")) / garbageShare, most: usualPercent}).begin()
 	}
 }
+
+// smallHeap is what the runtime takes to be in use at least, bytes (heapMinimum in runtime/mgcpacer.go).
+const smallHeap = 4 << 20
 
 // late chooses the percentage anew after each collection.
 type late struct {
 	room    uint64 // bytes of garbage that may be more than is in use
+	most    int    // percent, but for a small heap
 	percent int    // in force; 0: none yet
+}
+
+func (l *late) begin() {
+	if l.room > 0 {
+		l.adjust()
+	}
 }
 
 // collected is an object that is garbage at the next collection.
@@ -68,7 +85,7 @@ type collected struct{ late *late }
 func (l *late) adjust() {
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(live)
-	p := percentFor(live[0].Value.Uint64(), l.room)
+	p := percentFor(live[0].Value.Uint64(), l.room, l.most)
 	if p != l.percent {
 		l.percent = p
 		debug.SetGCPercent(p)
@@ -78,12 +95,13 @@ func (l *late) adjust() {
 	}
 }
 
-// percentFor is how much garbage there may be beside what is in use, in percent of that.
-func percentFor(live, room uint64) int {
-	if live == 0 {
-		return latePercent
-	}
-	return int(max(usualPercent, min(latePercent, 100*float64(room)/float64(live))))
+// percentFor is how much garbage there may be beside what is in use, in percent of that: as there is room for, but at
+// most so much, unless the heap is small.
+func percentFor(live, room uint64, most int) int {
+	live = max(live, smallHeap)
+	late := min(float64(most), 100*float64(room)/float64(live))
+	small := 100 * (float64(min(leastHeap, room)) - float64(live)) / float64(live)
+	return int(max(usualPercent, late, small))
 }
 
 // freeMemory is how many bytes may still be taken, as far as the files of Linux tell that lie

@@ -18,7 +18,7 @@ func TestCollectLate(t *testing.T) {
 		metrics.Read(m)
 		return m[0].Value.Uint64()
 	}
-	(&late{room: 64 << 20}).adjust()
+	(&late{room: 64 << 20, most: latePercent}).begin()
 	if got := percent(); got <= usualPercent {
 		t.Errorf("with little in use: %d %%", got)
 	}
@@ -33,19 +33,27 @@ func TestCollectLate(t *testing.T) {
 }
 
 func TestPercentFor(t *testing.T) {
-	const gb = 1 << 30
+	const mb, gb = 1 << 20, 1 << 30
 	for _, c := range []struct {
 		live, room uint64
-		want       int
+		most, want int
 	}{
-		{0, gb, 300},
-		{gb / 8, gb, 300},
-		{gb / 2, gb, 200},
-		{gb, gb, 100},
-		{8 * gb, gb, 100},
+		{gb / 8, gb, latePercent, 300},
+		{gb / 2, gb, latePercent, 200},
+		{gb, gb, latePercent, 100},
+		{8 * gb, gb, latePercent, 100},
+		{gb / 8, gb, usualPercent, 100},
+		// A small heap may grow to 64 MB, if there is room for as much.
+		{0, gb, usualPercent, 1500},
+		{0, gb, latePercent, 1500},
+		{8 * mb, gb, usualPercent, 700},
+		{16 * mb, gb, latePercent, 300},
+		{48 * mb, gb, usualPercent, 100},
+		{0, 24 * mb, usualPercent, 500},
+		{0, 0, usualPercent, 100},
 	} {
-		if got := percentFor(c.live, c.room); got != c.want {
-			t.Errorf("%d bytes in use, room for %d: %d %%, want %d", c.live, c.room, got, c.want)
+		if got := percentFor(c.live, c.room, c.most); got != c.want {
+			t.Errorf("%d bytes in use, room for %d, at most %d %%: %d %%, want %d", c.live, c.room, c.most, got, c.want)
 		}
 	}
 }

@@ -135,6 +135,7 @@ the heap is whole.`,
 				return errors.New("--around limits which instructions --full records: add --full")
 			}
 			hugePages(forPlan)
+			collectUsual()
 			sum, err := session.Record(c.Context(), o)
 			if err != nil {
 				return err
