@@ -29,7 +29,7 @@ type Assembler struct {
 	unwind  Unwinder
 	sink    func(*trace.Event) error
 	runs    func(*trace.Stores) error // nil: stores of runs go to sink, one by one
-	stores  []trace.StoreSite         // what Stores.Recs name: by index in Plan.Stores
+	stores  SiteList                  // what Stores.Recs name: by index in Plan.Stores, and calls
 	threads trace.Threads[thread]
 	live    *blocks // nil: no declared allocator needs it
 	divided dividedBlocks

@@ -11,8 +11,12 @@ import (
 // events go. It is called before the first run, and again with more sites when
 // the plan has grown.
 func (a *Assembler) Runs(sites []trace.StoreSite, sink func(*trace.Stores) error) {
-	a.stores, a.runs = sites, sink
+	a.stores.Set(sites)
+	a.runs = sink
 }
+
+// RunCalls tells of sites behind those that there are: calls.
+func (a *Assembler) RunCalls(fresh []trace.StoreSite) { a.stores.Add(fresh) }
 
 // Stores takes a run of plain stores, in the order of the run. It does what Hit
 // does with each of them, but for one thing: they carry no stack pointer, so a
@@ -35,12 +39,13 @@ func (a *Assembler) Stores(s *trace.Stores) error {
 		}
 		return a.err
 	}
+	sites := a.stores.All()
 	for i := range s.Recs {
-		if n := len(a.stores); int(s.Recs[i].Site) >= n {
+		if n := len(sites); int(s.Recs[i].Site) >= n {
 			a.err = fmt.Errorf("run of stores: no index %d in %d", s.Recs[i].Site, n)
 			break
 		}
-		s.Event(i, a.stores, &a.ev)
+		s.Event(i, sites, &a.ev)
 		a.keep(t, &a.ev)
 		if a.err != nil {
 			break

@@ -56,9 +56,9 @@ func (e *Engine) Run(ctx context.Context, sink capture.Sink) (err error) {
 		o.Room = pipe.Room
 	}
 	if mixed {
-		o.Calls = func(sites []trace.StoreSite, known int) error {
-			out.Runs(sites, sink.Stores)
-			return sink.(capture.Mixed).Calls(sites[known:])
+		o.Calls = func(fresh []trace.StoreSite) error {
+			out.RunCalls(fresh)
+			return sink.(capture.Mixed).Calls(fresh)
 		}
 		if allocs {
 			o.Allocs = out.Plain

@@ -19,12 +19,13 @@ const maxAllocs = 1 << 14
 // wrote no more than a store may, by function, return address, and number of bytes; and calls of
 // allocators, by function, return address, and number of the stack.
 type calls struct {
-	tell   func(sites []trace.StoreSite, known int) error // Options.Calls
+	tell   func(fresh []trace.StoreSite) error // Options.Calls
 	funcs  []string
 	forms  []allocForm       // of funcs
-	sites  []trace.StoreSite // those of the plan first
+	first  int               // sites of the plan, which come before
+	sites  []trace.StoreSite // of calls
 	told   int               // of sites
-	most   int               // sites there may be of calls that write, and before them
+	most   int               // sites there may be of calls that write
 	allocs int               // sites of allocators
 	known  map[callKey]uint32
 	near   [1 << nearCalls]nearCall // some of those that came last
@@ -58,8 +59,7 @@ func (c *calls) begin(table *Table) {
 	if c.tell == nil {
 		return
 	}
-	n := len(table.sites)
-	c.funcs, c.forms, c.sites, c.told, c.most, c.allocs = table.funcs, table.allocs, table.sites[:n:n], n, n+maxCalls, 0
+	c.funcs, c.forms, c.first, c.sites, c.told, c.most, c.allocs = table.funcs, table.allocs, len(table.sites), nil, 0, maxCalls, 0
 	c.known = make(map[callKey]uint32)
 	clear(c.near[:])
 	c.stacks = c.stacks[:0]
@@ -94,7 +94,7 @@ func (c *calls) site(index uint32, pc uint64, bytes int) (uint32, bool) {
 		if uint64(index) >= uint64(len(c.funcs)) || c.funcs[index] == "" || len(c.sites)-c.allocs == c.most {
 			return 0, false
 		}
-		site = uint32(len(c.sites))
+		site = uint32(c.first + len(c.sites))
 		c.sites = append(c.sites, trace.CallSite(c.funcs[index], trace.Addr(pc), uint8(bytes)))
 		c.known[key] = site
 	}
@@ -123,7 +123,7 @@ func (c *calls) alloc(index uint32, pc uint64, number uint32, known func(uint32)
 			return 0, false
 		}
 		form := &c.forms[index]
-		site = uint32(len(c.sites))
+		site = uint32(c.first + len(c.sites))
 		c.sites = append(c.sites, trace.AllocSite(form.kind, form.flags, c.funcs[index], trace.Addr(pc), stack))
 		c.allocs++
 		c.known[key] = site
@@ -137,9 +137,9 @@ func (c *calls) announce() error {
 	if c.told == len(c.sites) || c.tell == nil {
 		return nil
 	}
-	known := c.told
+	fresh := c.sites[c.told:]
 	c.told = len(c.sites)
-	return c.tell(c.sites, known)
+	return c.tell(fresh)
 }
 
 // call puts what a call wrote into the run, if it is as a store's: few bytes, all known, from

@@ -22,9 +22,9 @@ type Sink interface {
 type Options struct {
 	Clock  Clock
 	Static []Range // data whose stores are not wanted
-	// Calls tells of more sites of runs: behind the known ones, which have been told of, are
-	// calls. A call that writes little becomes a record of a run then; nil: all are hits.
-	Calls func(sites []trace.StoreSite, known int) error
+	// Calls tells of more sites of runs, which are calls, behind those that have been told of.
+	// A call that writes little becomes a record of a run then; nil: all are hits.
+	Calls func(fresh []trace.StoreSite) error
 	// Allocs says that calls of allocators in a thread may become records of a run too, as things
 	// are; nil: none may. There are Calls then.
 	Allocs func(trace.ThreadID) bool

@@ -3,6 +3,7 @@ package log
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strings"
 
 	"mgtrace/capture"
@@ -139,11 +140,11 @@ type recorder struct {
 	calls int               // that came in runs
 }
 
-func (s *recorder) tell(sites []trace.StoreSite, known int) error {
-	if len(s.sites) > 0 && known != len(s.sites) || len(s.sites) == 0 && known != len(s.table.Sites()) {
-		return fmt.Errorf("%d sites are known, not %d", len(s.sites), known)
+func (s *recorder) tell(fresh []trace.StoreSite) error {
+	if s.sites == nil {
+		s.sites = slices.Clone(s.table.Sites())
 	}
-	s.sites = sites
+	s.sites = append(s.sites, fresh...)
 	return nil
 }
 

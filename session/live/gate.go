@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"mgtrace/capture"
 	"mgtrace/report"
 	"mgtrace/session/contents"
 	"mgtrace/session/symbol"
@@ -19,7 +20,7 @@ type gate struct {
 	from, to []trace.FuncID
 	table    *contents.Blocks
 	contents *contents.Memory
-	sites    []trace.StoreSite
+	sites    *capture.SiteList
 	state    gateState
 	calls    uint64 // of from
 	passed   uint64 // events before it opened
@@ -49,7 +50,7 @@ func (l *Program) limit() error {
 	if !w.set() {
 		return nil
 	}
-	g := &gate{Window: w, in: (*intake)(l), table: contents.NewBlocks(&l.Prog), contents: contents.New()}
+	g := &gate{Window: w, in: (*intake)(l), sites: &l.sites, table: contents.NewBlocks(&l.Prog), contents: contents.New()}
 	var err error
 	if g.from, err = l.functions("--from", w.From); err != nil {
 		return err
@@ -130,7 +131,7 @@ func (g *gate) stores(run *trace.Stores) (pass bool, err error) {
 	}
 	if g.state == gateWaits {
 		g.passed += uint64(len(run.Recs))
-		g.contents.Stores(run, g.sites)
+		g.contents.Stores(run, g.sites.All())
 	}
 	return g.state == gateOpen, nil
 }

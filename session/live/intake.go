@@ -1,8 +1,6 @@
 package live
 
 import (
-	"slices"
-
 	"mgtrace/capture"
 	"mgtrace/trace"
 )
@@ -63,7 +61,7 @@ func (in *intake) count(events, stores int) {
 
 // Sites implements capture.Sink.
 func (in *intake) Sites(sites []trace.StoreSite) error {
-	in.know(slices.Clip(sites))
+	in.sites.Set(sites)
 	in.lock()
 	defer in.unlock()
 	for _, s := range in.sinks {
@@ -77,7 +75,7 @@ func (in *intake) Sites(sites []trace.StoreSite) error {
 // Calls implements capture.Mixed. Sinks that are not mixed never see them.
 func (in *intake) Calls(fresh []trace.StoreSite) error {
 	fresh = in.libs.sites(fresh)
-	in.know(append(in.sites, fresh...))
+	in.sites.Add(fresh)
 	in.lock()
 	defer in.unlock()
 	for _, s := range in.sinks {
@@ -98,13 +96,6 @@ func (in *intake) Allocs() bool {
 		}
 	}
 	return in.gate == nil && in.heed == nil && in.full == nil
-}
-
-func (in *intake) know(sites []trace.StoreSite) {
-	in.sites = sites
-	if in.gate != nil {
-		in.gate.sites = sites
-	}
 }
 
 // Stores implements capture.Sink.
@@ -132,7 +123,7 @@ func (in *intake) Stores(run *trace.Stores) error {
 		s := in.sinks[i]
 		if run.Calls > 0 {
 			if _, ok := s.(capture.Mixed); !ok {
-				err = in.splitter.Split(run, in.sites, s)
+				err = in.splitter.Split(run, in.sites.All(), s)
 				continue
 			}
 		}

@@ -77,7 +77,7 @@ type Program struct {
 	libs libraries      // those of them that have been mapped
 
 	// Of the goroutine that runs the sinks: what the records of runs are, calls among them.
-	sites    []trace.StoreSite
+	sites    capture.SiteList
 	splitter trace.Splitter
 
 	// Counted by the goroutine that runs the engine.
