@@ -2,6 +2,7 @@ package objfile
 
 import (
 	"debug/elf"
+	"slices"
 	"sort"
 	"sync"
 	"sync/atomic"
@@ -117,8 +118,10 @@ func (f *File) ehFrame() (addr uint64, data []byte) {
 }
 
 // readFrames reads all entries of a section that lies at addr.
-func readFrames(data []byte, addr uint64, eh bool) (list []fde) {
+func readFrames(data []byte, addr uint64, eh bool) []fde {
 	cies := map[uint64]*cie{}
+	n := countFrames(data, eh)
+	list, rows := make([]fde, 0, n), make([]atomic.Pointer[frameRows], n)
 	for b := dwarf.NewBuf(data, 0); b.More(); {
 		n, dwarf64 := b.Length()
 		start := b.Off()
@@ -147,12 +150,29 @@ func readFrames(data []byte, addr uint64, eh bool) (list []fde) {
 		}
 		if c != nil {
 			if d, ok := readFDE(&e, data[:end], c, addr); ok {
+				d.rows = &rows[len(list)]
 				list = append(list, d)
 			}
 		}
 		b = dwarf.NewBuf(data, end)
 	}
 	return list
+}
+
+// countFrames is how many entries a section has, at most one for each that readFrames comes to.
+func countFrames(data []byte, eh bool) (n int) {
+	for b := dwarf.NewBuf(data, 0); b.More(); {
+		size, _ := b.Length()
+		start := b.Off()
+		if b.Bad() || size > uint64(len(data))-start || size == 0 && eh {
+			break
+		}
+		if size > 0 {
+			n++
+		}
+		b = dwarf.NewBuf(data, start+size)
+	}
+	return n
 }
 
 func frameID(b *dwarf.Buf, dwarf64, eh bool) uint64 {
@@ -246,7 +266,7 @@ func readFDE(b *dwarf.Buf, data []byte, c *cie, addr uint64) (fde, bool) {
 	if !ok || b.Bad() || size == 0 || lo+size < lo {
 		return fde{}, false
 	}
-	return fde{lo: lo, hi: lo + size, cie: c, lsda: lsda, insts: data[b.Off():], at: addr + b.Off(), rows: new(atomic.Pointer[frameRows])}, true
+	return fde{lo: lo, hi: lo + size, cie: c, lsda: lsda, insts: data[b.Off():], at: addr + b.Off()}, true
 }
 
 // readEncoded reads a pointer; base is the address of the section's start.
@@ -287,6 +307,7 @@ func readEncoded(b *dwarf.Buf, enc uint8, base uint64) (uint64, bool) {
 // keepFDEs adds to have the descriptions of code that it lacks, and sorts.
 func keepFDEs(f *File, list, have []fde) []fde {
 	n := len(have)
+	have = slices.Grow(have, len(list))
 	for _, d := range list {
 		if !f.executable(d.lo) {
 			continue
