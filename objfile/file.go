@@ -390,6 +390,27 @@ func (f *File) WritableSegments() (ranges [][2]uint64) {
 	return ranges
 }
 
+// ReadOnly returns what the file has for memory that a process can not write to, segment by segment. It must not be
+// changed.
+func (f *File) ReadOnly() (segments [][]byte) {
+	for i, p := range f.main.elf.Progs {
+		if p.Type == elf.PT_LOAD && p.Flags&elf.PF_W == 0 && p.Filesz > 0 {
+			segments = append(segments, f.segmentData(i))
+		}
+	}
+	return segments
+}
+
+// CodeSize is how many bytes of the file can be executed.
+func (f *File) CodeSize() (size uint64) {
+	for _, p := range f.main.elf.Progs {
+		if p.Type == elf.PT_LOAD && p.Flags&elf.PF_X != 0 {
+			size += p.Filesz
+		}
+	}
+	return size
+}
+
 // Bias returns what is added to virtual addresses where size bytes of the file,
 // from offset, are mapped at an address, to be executed or not; not ok if they belong to no segment.
 func (f *File) Bias(at, offset, size uint64, exec bool) (bias uint64, ok bool) {

@@ -148,7 +148,7 @@ func (l *Program) attach(name string) (engine, error) {
 	// What a declared allocator fills in before it gives a block out lies in no block yet that matters.
 	declared := slices.ContainsFunc(l.plan.Funcs, func(f probe.Func) bool { return f.Declared })
 	if !l.o.Capture.Everything && table && !declared {
-		o.Matter, o.Filter = typing.MatterTo(l.Spec, &l.Prog, l.Symbols, len(l.late) > 0)
+		o.Matter, o.Filter = typing.MatterTo(l.Spec, &l.Prog, l.Symbols, l.late)
 	}
 	if !o.Filter {
 		o.Matter = matter.Blocks{}

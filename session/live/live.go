@@ -73,8 +73,9 @@ type Program struct {
 	full *full                 // of Capture.Full; nil: instructions are not recorded
 	cut  atomic.Pointer[error] // why Record ends before the program does; nil: it does not
 
-	late []symbol.Image // modules that the program may dlopen: not mapped yet
-	libs libraries      // those of them that have been mapped
+	late    []symbol.Image // modules that the program may dlopen: not mapped yet
+	guessed []string       // paths of those that nobody named
+	libs    libraries      // those of them that have been mapped
 
 	// Of the goroutine that runs the sinks: what the records of runs are, calls among them.
 	sites    capture.SiteList
@@ -169,7 +170,8 @@ func (l *Program) load() error {
 	if len(images) == 0 || images[0].Path != exe {
 		return fmt.Errorf("%s: its file is not among what is mapped", exe)
 	}
-	if len(modules) == len(l.o.Capture.Modules) {
+	alone := len(modules) < len(l.o.Capture.Modules) // "none": no library that nobody has named
+	if !alone {
 		for _, im := range symbol.Own(images) {
 			l.o.Capture.log("%s has debug information of its own: its stores are recorded as the program's are (--module none leaves it out)", im.Path)
 		}
@@ -195,16 +197,24 @@ func (l *Program) load() error {
 		Began: time.Now().Format(time.RFC3339),
 	}
 	for _, im := range append(l.Symbols.Images, l.late...) {
-		l.Prog.Modules = append(l.Prog.Modules, im.Module)
-		if im.Traced && im.Obj != nil && l.Prog.Granted == "" && im.Obj.Imports("malloc_usable_size") {
-			l.Prog.Granted = im.Path
-			l.Prog.Notes = append(l.Prog.Notes, fmt.Sprintf("%s asks how much of its blocks it may use beyond what it asked for (malloc_usable_size): a write behind a block is judged only if it reaches another one", filepath.Base(im.Path)))
-		}
-		if im.Err != nil {
-			l.warn("%v: its functions have no names, and calls of them are not seen", im.Err)
-		}
+		l.list(im)
+	}
+	if !alone {
+		l.guess(images)
 	}
 	return nil
+}
+
+// list adds a file to the program's modules.
+func (l *Program) list(im symbol.Image) {
+	l.Prog.Modules = append(l.Prog.Modules, im.Module)
+	if im.Traced && im.Obj != nil && l.Prog.Granted == "" && im.Obj.Imports("malloc_usable_size") {
+		l.Prog.Granted = im.Path
+		l.Prog.Notes = append(l.Prog.Notes, fmt.Sprintf("%s asks how much of its blocks it may use beyond what it asked for (malloc_usable_size): a write behind a block is judged only if it reaches another one", filepath.Base(im.Path)))
+	}
+	if im.Err != nil {
+		l.warn("%v: its functions have no names, and calls of them are not seen", im.Err)
+	}
 }
 
 // mapped looks for the modules that were not there at the start, when the
@@ -340,8 +350,27 @@ func (l *Program) warn(format string, a ...any) {
 }
 
 // prepare checks the specification against the program and makes the plan for
-// an engine.
-func (l *Program) prepare(inProcess bool) (err error) {
+// an engine. A library that may never be opened is not to stand in the way: there may be two versions of a function
+// then, or one that the compiler has inlined.
+func (l *Program) prepare(inProcess bool) error {
+	before := l.Prog
+	before.Modules = slices.Clone(l.Prog.Modules)
+	for _, im := range l.late {
+		if slices.Contains(l.guessed, im.Path) {
+			l.list(im)
+		}
+	}
+	err := l.planned(inProcess)
+	if err == nil || len(l.guessed) == 0 {
+		return err
+	}
+	l.o.Capture.log("libraries that the program may open are not recorded: %v", err)
+	l.Prog = before
+	l.forgo()
+	return l.planned(inProcess)
+}
+
+func (l *Program) planned(inProcess bool) (err error) {
 	p := &symbol.Program{Sources: l.Symbols.Sources}
 	var files []*probe.Image
 	main := l.Symbols.Images[0]
@@ -611,7 +640,7 @@ func (l *Program) progress() (stop func()) {
 // trailer is what is known at the end.
 func (l *Program) trailer(status target.ExitStatus) trace.Trailer {
 	s := l.eng.Stats()
-	t := trace.Trailer{Hits: s.Hits, Delivered: s.Delivered, Dropped: s.Dropped, Stops: s.Stops, Complete: true, Modules: l.Prog.Modules, Own: l.own.since(l.eng.Began())}
+	t := trace.Trailer{Hits: s.Hits, Delivered: s.Delivered, Dropped: s.Dropped, Stops: s.Stops, Complete: true, Own: l.own.since(l.eng.Began())}
 	if len(s.Tactics) > 0 {
 		t.Coverage = &trace.Coverage{Stores: l.stores, Traps: s.Traps, Tactics: s.Tactics}
 	}
@@ -619,13 +648,16 @@ func (l *Program) trailer(status target.ExitStatus) trace.Trailer {
 		l.Prog.Warnings = append(l.Prog.Warnings, l.warnings()...)
 	}
 	for _, im := range l.late {
-		l.warn("the program never loaded %s", im.Path)
+		if !slices.Contains(l.guessed, im.Path) {
+			l.warn("the program never loaded %s", im.Path)
+		}
 	}
 	for _, why := range []string{l.gate.unended(), l.full.unended()} {
 		if why != "" {
 			l.warn("%s", why)
 		}
 	}
+	t.Modules = l.seen()
 	t.Warnings = l.Prog.Warnings[l.headed:]
 	incomplete := func(format string, a ...any) {
 		if t.Complete = false; t.Why != "" {

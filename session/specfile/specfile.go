@@ -74,11 +74,24 @@ func Describe(file, prog string, debugDirs []string) (string, error) {
 		}
 		defer f.Close()
 		files := []*objfile.File{f}
+		main := symbol.Image{Obj: f}
+		main.Path, main.Traced = prog, true
+		images := []symbol.Image{main}
 		for _, im := range symbol.Needed(prog, o) {
+			defer im.Obj.Close()
+			images = append(images, im)
+			files = append(files, im.Obj)
+		}
+		dir, _ := os.Getwd() // gone: then nothing is found in it
+		may, _ := symbol.Openable(images, symbol.Surroundings{Dir: dir, LibraryPath: os.Getenv("LD_LIBRARY_PATH")}, o)
+		for _, im := range may {
 			defer im.Obj.Close()
 			files = append(files, im.Obj)
 		}
 		p = &symbol.Program{Objs: files, Sources: &symbol.Sources{}}
+		if _, _, _, err := Read(file, p); err != nil && len(may) > 0 { // as when it runs: see live.Program.prepare
+			p = &symbol.Program{Objs: files[:len(images)], Sources: &symbol.Sources{}}
+		}
 	}
 	spec, tree, text, err := Read(file, p)
 	if err != nil {

@@ -17,7 +17,7 @@ func Needed(program string, o objfile.Options) []Image {
 	var images []Image
 	seen := map[string]bool{}
 	for queue := []string{program}; len(queue) > 0; queue = queue[1:] {
-		names, dirs := dependencies(queue[0])
+		names, dirs := dependencies(queue[0], os.Getenv("LD_LIBRARY_PATH"))
 		for _, name := range names {
 			if seen[name] {
 				continue
@@ -44,8 +44,9 @@ func Needed(program string, o objfile.Options) []Image {
 	return own
 }
 
-// dependencies are the libraries that a file needs, and the directories in which they are looked for, in order.
-func dependencies(path string) (names, dirs []string) {
+// dependencies are the libraries that a file needs, and the directories in which the linker looks for what a file asks
+// for by its name alone, in order.
+func dependencies(path, libraryPath string) (names, dirs []string) {
 	f, err := elf.Open(path)
 	if err != nil {
 		return nil, nil
@@ -72,9 +73,12 @@ func dependencies(path string) (names, dirs []string) {
 	for _, list := range rpath {
 		add(list)
 	}
-	add(os.Getenv("LD_LIBRARY_PATH"))
+	add(libraryPath)
 	for _, list := range runpath {
 		add(list)
 	}
-	return names, append(dirs, "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/usr/local/lib", "/lib64", "/usr/lib64", "/lib", "/usr/lib")
+	return names, append(dirs, linkerDirs...)
 }
+
+// linkerDirs are where the linker always looks.
+var linkerDirs = []string{"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/usr/local/lib", "/lib64", "/usr/lib64", "/lib", "/usr/lib"}

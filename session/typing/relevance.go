@@ -86,9 +86,9 @@ func Entering(spec *check.Spec, prog *trace.Program) (list []matter.Member, all 
 }
 
 // MatterTo says how to tell which blocks matter to a specification. It can not be told
-// where code that a rule names may come later, or is in too many pieces.
-func MatterTo(spec *check.Spec, prog *trace.Program, symbols *symbol.Table, later bool) (m matter.Blocks, ok bool) {
-	if !filterable(spec) || later && len(spec.Allocs) > 0 {
+// where code that a rule names may come later, with one of some libraries, or is in too many pieces.
+func MatterTo(spec *check.Spec, prog *trace.Program, symbols *symbol.Table, later []symbol.Image) (m matter.Blocks, ok bool) {
+	if !filterable(spec) || slices.ContainsFunc(later, func(im symbol.Image) bool { return ruledIn(spec, &im) }) {
 		return m, false
 	}
 	if m.Members, ok = Entering(spec, prog); !ok {
@@ -156,26 +156,9 @@ func (t *Blocks) codeNamed(r *check.AllocRule) (code []matter.Code) {
 		if im.Obj == nil {
 			continue
 		}
-		var ranges [][2]uint64
-		var funcs []objfile.Func
-		switch {
-		case r.Func == "":
-			if im.Traced {
-				ranges = im.Obj.LineCode(r.File, r.Line)
-			}
-		case im.Traced:
-			funcs = im.Obj.FuncsNamed(r.Func)
-			for _, in := range im.Obj.Inlined(r.Func) {
-				ranges = append(ranges, in.Ranges...)
-			}
-		default:
-			funcs = im.Obj.FuncsInFull(r.Func)
-		}
-		for i := range funcs {
-			if len(funcs[i].Ranges) == 0 {
-				return nil
-			}
-			ranges = append(ranges, funcs[i].Ranges...)
+		ranges, ok := codeIn(r, im)
+		if !ok {
+			return nil
 		}
 		if r.Call > 0 {
 			for _, ret := range t.callsMeant(r, im, ranges) {
@@ -188,6 +171,39 @@ func (t *Blocks) codeNamed(r *check.AllocRule) (code []matter.Code) {
 		}
 	}
 	return code
+}
+
+// codeIn is the code of a file that an alloc rule may mean; not ok: there is some, and where is not known.
+func codeIn(r *check.AllocRule, im *symbol.Image) (ranges [][2]uint64, ok bool) {
+	var funcs []objfile.Func
+	switch {
+	case r.Func == "":
+		if im.Traced {
+			ranges = im.Obj.LineCode(r.File, r.Line)
+		}
+	case im.Traced:
+		funcs = im.Obj.FuncsNamed(r.Func)
+		for _, in := range im.Obj.Inlined(r.Func) {
+			ranges = append(ranges, in.Ranges...)
+		}
+	default:
+		funcs = im.Obj.FuncsInFull(r.Func)
+	}
+	for i := range funcs {
+		if len(funcs[i].Ranges) == 0 {
+			return nil, false
+		}
+		ranges = append(ranges, funcs[i].Ranges...)
+	}
+	return ranges, true
+}
+
+// ruledIn: a file has code that an alloc rule may mean.
+func ruledIn(spec *check.Spec, im *symbol.Image) bool {
+	return slices.ContainsFunc(spec.Allocs, func(r check.AllocRule) bool {
+		code, ok := codeIn(&r, im)
+		return !ok || len(code) > 0
+	})
 }
 
 // callsMeant are the return addresses of the calls in some code that a rule with a number

@@ -85,7 +85,7 @@ func TestReads(t *testing.T) {
 func TestNamedCode(t *testing.T) {
 	f := build(t)
 	all, symbols := specified(t, f, "type node;\nalloc node at two;\n")
-	m, ok := MatterTo(all, &trace.Program{}, symbols, false)
+	m, ok := MatterTo(all, &trace.Program{}, symbols, nil)
 	if !ok || len(m.Named) != 1 || !m.Only {
 		t.Fatalf("%v %v", m, ok)
 	}
@@ -93,7 +93,7 @@ func TestNamedCode(t *testing.T) {
 	var calls []uint64
 	for _, number := range []string{"1", "2"} {
 		spec, symbols := specified(t, f, "type node;\nalloc node at two call "+number+";\n")
-		m, ok := MatterTo(spec, &trace.Program{}, symbols, false)
+		m, ok := MatterTo(spec, &trace.Program{}, symbols, nil)
 		if !ok || len(m.Named) != 1 || m.Named[0].Hi != m.Named[0].Lo+1 {
 			t.Fatalf("call %s: %v %v", number, m, ok)
 		}
@@ -101,5 +101,16 @@ func TestNamedCode(t *testing.T) {
 	}
 	if !slices.IsSorted(calls) || calls[0] == calls[1] || calls[0] < two.Lo || calls[1] >= two.Hi {
 		t.Errorf("calls return to %x, in %x", calls, two)
+	}
+	// A library that may come has such a function, or has none.
+	other, err := objfile.Open("/proc/self/exe", objfile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	for lib, want := range map[*objfile.File]bool{f: false, other: true} {
+		if _, ok := MatterTo(all, &trace.Program{}, symbols, []symbol.Image{{Module: trace.Module{Traced: true}, Obj: lib}}); ok != want {
+			t.Errorf("with %s to come: %v", lib.Path(), ok)
+		}
 	}
 }
