@@ -77,6 +77,8 @@ type Engine struct {
 	began    time.Time // then
 	unprobed []probe.Unprobed
 
+	places [][]inherited // of Disown; nil: not asked for yet
+
 	// Only the goroutine of Run uses these.
 	late     []library
 	warnings []string

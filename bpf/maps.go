@@ -21,6 +21,7 @@ import (
 type mapping struct {
 	lo, hi, offset uint64
 	write, exec    bool
+	shared         bool
 	dev, ino       uint64
 	path           string
 }
@@ -66,6 +67,7 @@ func parseMapping(line string) (m mapping, ok bool) {
 		hi:     num(hi, 16),
 		write:  len(f[1]) > 1 && f[1][1] == 'w',
 		exec:   len(f[1]) > 2 && f[1][2] == 'x',
+		shared: len(f[1]) > 3 && f[1][3] == 's',
 		offset: num(f[2], 16),
 		dev:    unix.Mkdev(uint32(num(major, 16)), uint32(num(minor, 16))),
 		ino:    num(f[4], 10),

@@ -13,7 +13,6 @@ import (
 	"mgtrace/inline/matter"
 	"mgtrace/probe"
 	"mgtrace/session/typing"
-	"mgtrace/target/undo"
 	"mgtrace/trace"
 )
 
@@ -186,54 +185,3 @@ func (l *Program) logTactics() {
 		l.o.Capture.log("%7d sites by %s", t.Sites, t.Name)
 	}
 }
-
-// kernelProbes are the engine of package bpf, to which stores are events as all
-// others.
-type kernelProbes struct {
-	*bpf.Engine
-	detached context.Context
-	detach   context.CancelFunc
-	undo     *undo.Writer
-	heldBack uint64 // entry in undo
-}
-
-// attachKernel puts the kernel's probes in, which go with this process. The program may
-// be held back then, and that is noted.
-func (l *Program) attachKernel(o bpf.Options) (engine, error) {
-	k := &kernelProbes{undo: l.o.Capture.Undo}
-	var err error
-	if k.heldBack, err = noteHeldBack(k.undo, l.proc.PID()); err != nil {
-		return nil, err
-	}
-	if k.Engine, err = bpf.Attach(l.plan, l.proc.PID(), o); err != nil {
-		return nil, errors.Join(err, k.undo.Drop(k.heldBack))
-	}
-	l.warnings = k.Warnings
-	k.detached, k.detach = context.WithCancel(context.Background())
-	return k, nil
-}
-
-func (k *kernelProbes) Run(ctx context.Context, sink capture.Sink) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(k.detached, cancel)()
-	err := k.Engine.Run(ctx, sink.Event)
-	if k.detached.Err() != nil && errors.Is(err, context.Canceled) {
-		return nil
-	}
-	return err
-}
-
-// Detach ends Run; the probes go when the engine is closed.
-func (k *kernelProbes) Detach() error {
-	k.detach()
-	return nil
-}
-
-// Close removes the probes.
-func (k *kernelProbes) Close() error {
-	return errors.Join(k.Engine.Close(), k.undo.Drop(k.heldBack))
-}
-
-// Ended does nothing: the kernel tells how the process ends.
-func (*kernelProbes) Ended(uint64) {}

@@ -1,0 +1,109 @@
+package bpf
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// A forked child with memory of its own inherits the breakpoints, and a program of a uprobe_multi link has no way to have
+// the kernel take them out there: since Linux 6.12 what it returns is not looked at, and for another process than the
+// link's it is not even run. The kernel does not put them in again: it does so when a file is mapped or a probe made, and
+// then asks the link's filter, which wants the one process (kernel/events/uprobes.c, kernel/trace/bpf_trace.c). So whoever
+// traces the child writes the original bytes back.
+
+// Child is a forked process that stands still and has not executed an instruction.
+type Child interface {
+	TID() int
+	ReadMemory(buf []byte, addr uint64) (int, error)
+	WriteMemory(b []byte, addr uint64) error // read-only pages included
+}
+
+// inherited is a place where a child may have a breakpoint.
+type inherited struct {
+	offset   uint64 // in its file
+	original byte
+}
+
+// inherited lists those places, by image and offset.
+func (e *Engine) inherited() [][]inherited {
+	out := make([][]inherited, len(e.plan.Images))
+	add := func(image int, addr, offset uint64) {
+		if b := e.plan.Images[image].File.Code(addr, 1); len(b) == 1 && b[0] != int3 {
+			out[image] = append(out[image], inherited{offset, b[0]})
+		}
+	}
+	for _, s := range e.sites {
+		add(s.Image, s.Addr, s.Offset)
+	}
+	for i := range e.plan.Funcs {
+		s := e.plan.Funcs[i].Entry // of those with a uretprobe
+		add(s.Image, s.Addr, s.Offset)
+	}
+	for i := range out {
+		slices.SortFunc(out[i], func(a, b inherited) int { return cmp.Compare(a.offset, b.offset) })
+		out[i] = slices.Compact(out[i])
+	}
+	return out
+}
+
+// int3 is the instruction of a breakpoint.
+const int3 = 0xcc
+
+// Disown takes the breakpoints out of a forked child that does not share the program's memory. It is for the goroutine
+// that traces.
+func (e *Engine) Disown(child Child) error {
+	if e.places == nil {
+		e.places = e.inherited()
+	}
+	maps, err := readMaps(child.TID())
+	if err != nil {
+		return nil // killed meanwhile
+	}
+	for i, im := range e.plan.Images {
+		of, err := findImage(child.TID(), im.Path, maps)
+		if err != nil {
+			continue // it is gone, and its mappings with it
+		}
+		for _, m := range of.maps {
+			if m.write || m.shared { // the kernel puts none in there
+				continue
+			}
+			if err := giveBack(child, m, e.places[i]); err != nil {
+				return fmt.Errorf("breakpoints in process %d: %w", child.TID(), err)
+			}
+		}
+	}
+	return nil
+}
+
+// giveBack writes the original bytes of a mapping, in pieces of neighbouring pages: each that has a place has most
+// likely been copied for the program already, and is copied for the child now.
+func giveBack(child Child, m mapping, places []inherited) error {
+	from, _ := slices.BinarySearchFunc(places, m.offset, func(p inherited, at uint64) int { return cmp.Compare(p.offset, at) })
+	to, _ := slices.BinarySearchFunc(places, m.offset+(m.hi-m.lo), func(p inherited, at uint64) int { return cmp.Compare(p.offset, at) })
+	for places = places[from:to]; len(places) > 0; {
+		n := 1
+		for n < len(places) && places[n].offset/pageSize-places[n-1].offset/pageSize <= 1 {
+			n++
+		}
+		first, last := places[0].offset, places[n-1].offset
+		code := make([]byte, last-first+1)
+		if _, err := child.ReadMemory(code, m.lo+first-m.offset); err != nil {
+			return nil // killed, or not to be read, nor executed then
+		}
+		changed := false
+		for _, p := range places[:n] {
+			if at := &code[p.offset-first]; *at == int3 {
+				*at, changed = p.original, true
+			}
+		}
+		if changed {
+			if err := child.WriteMemory(code, m.lo+first-m.offset); err != nil {
+				return err
+			}
+		}
+		places = places[n:]
+	}
+	return nil
+}
