@@ -58,6 +58,8 @@ func decode(b []byte, start uint64, h *capture.Hit) error {
 		return decodeStop(payload, h)
 	case capture.Return:
 		h.Result = h.Addr
+	case capture.Fork:
+		h.Flags = capture.Sharing(h.Base != 0)
 	default:
 		h.Data = payload
 	}

@@ -173,7 +173,12 @@ func (a *Assembler) dispatch(t *thread, h *Hit) {
 		a.send(a.event(h, trace.KindThreadExit))
 		a.threads.Delete(h.Thread)
 	case Fork:
-		a.number(h, trace.KindFork)
+		e := a.event(h, trace.KindFork)
+		e.Aux = uint64(h.Index)
+		if h.Flags&Shares != 0 {
+			e.Flags = trace.FlagShares
+		}
+		a.send(e)
 	case Exec:
 		a.number(h, trace.KindExec)
 	case Signal:

@@ -394,6 +394,7 @@ call 1(1) sp 900`},
 			m.hit(Hit{Op: Break, Addr: 300, Base: 100})
 			m.hit(Hit{Op: Break, Addr: 100, Base: 300})
 			m.hit(Hit{Op: Fork, Index: 77})
+			m.hit(Hit{Op: Fork, Index: 78, Flags: Shares})
 			m.hit(Hit{Op: Lost, Size: 5})
 			m.hit(Hit{Op: Signal, Index: 11, Addr: 4})
 			m.hit(Hit{Op: ThreadExit})
@@ -407,6 +408,7 @@ unmap 4096 size 4096
 map 100 size 200
 unmap 100 size 200
 fork 77
+fork 78 shares
 lost 5
 signal 11
 thread-exit

@@ -43,7 +43,16 @@ const (
 	Nested                       // allocator entry inside another one: no Stack
 	Partial                      // the last chunk; bytes beyond it were not read
 	Whole                        // Stop: the site's allocators are told by Alloc
+	Shares                       // Fork: the child has the program's memory until it executes another program
 )
+
+// Sharing are the flags of a Fork.
+func Sharing(shares bool) HitFlags {
+	if shares {
+		return Shares
+	}
+	return 0
+}
 
 // Regs are the registers at a Stop.
 type Regs struct {

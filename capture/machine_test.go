@@ -126,6 +126,7 @@ func show(e *trace.Event) string {
 	}{
 		{trace.FlagZeroed, "zeroed"}, {trace.FlagPartial, "partial"}, {trace.FlagUnwound, "unwound"},
 		{trace.FlagInline, "inline"}, {trace.FlagLate, "late"}, {trace.FlagAtomic, "atomic"},
+		{trace.FlagShares, "shares"},
 	} {
 		if e.Flags&f.flag != 0 {
 			fmt.Fprintf(&b, " %s", f.name)

@@ -595,11 +595,11 @@ func (e *Engine) behindCall(regs *mem.Regs) {
 }
 
 // OnFork implements target.Interceptor.
-func (i *interceptor) OnFork(parent, child int) {
+func (i *interceptor) OnFork(parent, child int, shares bool) {
 	e := i.engine()
 	if s := e.teller(parent); s != nil {
 		h := e.hit(capture.Fork, s.tid)
-		h.Index = child
+		h.Index, h.Flags = child, capture.Sharing(shares)
 		e.note(s, h)
 	}
 }

@@ -71,9 +71,9 @@ func (e *Engine) begin(th *target.Stopped, from int) {
 }
 
 // OnFork implements target.Interceptor.
-func (i *interceptor) OnFork(parent, child int) {
+func (i *interceptor) OnFork(parent, child int, shares bool) {
 	if e := (*Engine)(i); !e.over {
-		e.tell(capture.Hit{Op: capture.Fork, Thread: trace.ThreadID(parent), Index: child})
+		e.tell(capture.Hit{Op: capture.Fork, Thread: trace.ThreadID(parent), Index: child, Flags: capture.Sharing(shares)})
 	}
 }
 

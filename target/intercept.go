@@ -26,8 +26,8 @@ type Interceptor interface {
 	// OnThread: a new thread, before its first instruction. from made it.
 	OnThread(th *Stopped, from int)
 	// OnFork: a thread, which stands behind the system call, has made a process; parent
-	// is 0 if it has ended without telling. OnForked follows, maybe when it has ended.
-	OnFork(parent, child int)
+	// is 0 if it has ended without telling. shares is as for OnForked, which follows, maybe when it has ended.
+	OnFork(parent, child int, shares bool)
 	// OnForked: a new process, before its first instruction. If it shares the
 	// memory it stays traced until it executes a program or ends; else it is
 	// let go after the call. parent is that of OnFork.
@@ -360,7 +360,7 @@ func (t *tracer) tell(th *thread, f func(i Interceptor, s *Stopped)) {
 // tellFork tells of a child process.
 func (t *tracer) tellFork(c *child, pid int) {
 	if t.interceptor != nil {
-		t.interceptor.OnFork(c.parent, pid)
+		t.interceptor.OnFork(c.parent, pid, c.shares)
 	}
 }
 

@@ -79,7 +79,7 @@ func (m *meddler) OnThread(th *Stopped, from int) {
 	m.step(th)
 }
 
-func (m *meddler) OnFork(int, int) {}
+func (m *meddler) OnFork(int, int, bool) {}
 
 func (m *meddler) OnForked(child *Stopped, parent int, shares bool) {
 	m.forked++

@@ -41,7 +41,7 @@ func (c *counter) OnSignal(th *Stopped, sig syscall.Signal, _ Siginfo) bool {
 	return true
 }
 func (c *counter) OnThread(*Stopped, int)       { c.threads++ }
-func (c *counter) OnFork(int, int)              {}
+func (c *counter) OnFork(int, int, bool)        {}
 func (c *counter) OnForked(*Stopped, int, bool) {}
 func (c *counter) OnThreadEnd(tid int)          { c.ended++; delete(c.before, tid) }
 func (c *counter) OnExec(*Stopped)              {}

@@ -97,6 +97,7 @@ const (
 	FlagHandled                    // Signal: the program has a handler, and may go on
 	FlagBefore                     // Alloc, Call: it was there when recording began
 	FlagExchange                   // Store: atomic, by an instruction that tells what was there before
+	FlagShares                     // Fork: the child has the program's memory, until it executes another program
 )
 
 // GivenAddr is no address: a KindPassed with it has the arguments of an inlined call.

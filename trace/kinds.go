@@ -100,7 +100,7 @@ var kindSpecs = [NumKinds]kindSpec{
 	KindLine:        {"line", "a watched line or boundary of an inlined instance (aux) was reached; sp, of an instance: the word below the return address of the frame that it is in, 0 if not known", set(fieldAux, fieldSP)},
 	KindThreadStart: {"thread-start", "the thread began", set(fieldAux)},
 	KindThreadExit:  {"thread-exit", "the thread ended", set(fieldAux)},
-	KindFork:        {"fork", "a child process (aux) was forked; it runs on untraced", set(fieldAux)},
+	KindFork:        {"fork", "a child process (aux) was forked, which runs on untraced; shares: with the program's memory, until it executes another program", set(fieldAux)},
 	KindBegin:       {"begin", "the history begins here, after size events that are not in it (name: why). Blocks and calls that were there precede it, flagged before; aux: how many blocks are not among them", set(fieldSize, fieldAux, fieldName)},
 	KindCease:       {"cease", "the history ends here by request (name: why); what follows only says how the program ended", set(fieldName)},
 	KindExec:        {"exec", "the program replaced itself (name: by what): this history ends here", set(fieldAux, fieldName)},
@@ -119,7 +119,7 @@ var kindSpecs = [NumKinds]kindSpec{
 const common = fieldSet(1<<fieldThread | 1<<fieldWall | 1<<fieldInstant | 1<<fieldFlags | 1<<fieldPC)
 
 // flagNames are the names of the flags by bit. Read-only.
-var flagNames = [...]string{"zeroed", "atomic", "partial", "rmw", "late", "inline", "unwound", "handled", "before", "exchange"}
+var flagNames = [...]string{"zeroed", "atomic", "partial", "rmw", "late", "inline", "unwound", "handled", "before", "exchange", "shares"}
 
 // String returns the kind's name in the text form.
 func (k Kind) String() string {

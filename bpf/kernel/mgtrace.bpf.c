@@ -1352,7 +1352,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	if (!p)
 		return 0;
 	if (child->tgid != parent->tgid) {
-		note(p, R_FORK, number(child), 0, 0, 0, 0, 0);
+		note(p, R_FORK, number(child), 0, 0, 0, 0, child->mm == parent->mm);
 		return 0;
 	}
 	t = bpf_task_storage_get(&threads, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);

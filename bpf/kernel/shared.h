@@ -15,7 +15,7 @@ enum record_kind {
 	R_BRK,		/* addr: the new program break; base: the one before */
 	R_THREAD,	/* a thread began */
 	R_THREAD_EXIT,
-	R_FORK,		/* site: pid of the child */
+	R_FORK,		/* site: pid of the child; base: 1 if it shares the memory */
 	R_EXEC,
 	R_SIGNAL,	/* site: number; addr: fault address; base: 1 if the program handles it */
 	R_EXIT,		/* site: wait status */

@@ -84,7 +84,8 @@ type Analysis struct {
 	auditing   *auditor               // between the KindMemory events of a recording
 	moment     bool                   // the history is of one moment: a core file
 	forks      int
-	forked     mgpp.Timestamp // the last operation before the last of them
+	apart      bool           // one of the children had memory of its own
+	forked     mgpp.Timestamp // the last operation before the last of these
 	warned     []string
 	unchecked  int  // C-points that were left out since the analysis was to end
 	judgedLast bool // what came after them was checked
@@ -283,7 +284,10 @@ func (a *Analysis) Event(ev *trace.Event) error {
 	}
 	switch ev.Kind {
 	case trace.KindFork:
-		a.forks, a.forked = a.forks+1, a.Hist.Now()
+		a.forks++
+		if ev.Flags&trace.FlagShares == 0 { // else its maker waits for it, or it is a thread of another kind
+			a.apart, a.forked = true, a.Hist.Now()
+		}
 	case trace.KindSignal:
 		a.Signalled(ev)
 	case trace.KindExit:
@@ -810,7 +814,7 @@ func (a *Analysis) summarise(r *report.Report) {
 	r.Warnings = append(r.Warnings, a.warned...)
 	r.Warnings = append(r.Warnings, a.implausible()...)
 	switch {
-	case a.forks > 0 && a.forked == a.Hist.Now() && a.Exit != nil: // one that was let go had no time to
+	case a.apart && a.forked == a.Hist.Now() && a.Exit != nil: // one that was let go had no time to
 		r.Warnings = append(r.Warnings, "the program forked, and changed nothing that is recorded after that: if it went on in the child process, as a daemon does, that was not seen; have it stay in the foreground, or use mgtrace attach on the child")
 	case a.forks > 0:
 		r.Notes = append(r.Notes, "the program forked; "+report.Plural(a.forks, "child process", "child processes")+" ran on untraced")

@@ -92,7 +92,7 @@ func (*disowner) OnSignal(*target.Stopped, syscall.Signal, target.Siginfo) (deli
 func (*disowner) OnThread(*target.Stopped, int) {}
 
 // OnFork implements target.Interceptor.
-func (*disowner) OnFork(int, int) {}
+func (*disowner) OnFork(int, int, bool) {}
 
 // OnThreadEnd implements target.Interceptor.
 func (*disowner) OnThreadEnd(int) {}

@@ -344,7 +344,7 @@ func (e *Engine) newThread(th *target.Stopped, from int) {
 }
 
 // OnFork implements target.Interceptor. The child is told of behind what its maker did before.
-func (i *interceptor) OnFork(parent, child int) {
+func (i *interceptor) OnFork(parent, child int, shares bool) {
 	e := i.engine()
 	if e.over {
 		return
@@ -353,7 +353,7 @@ func (i *interceptor) OnFork(parent, child int) {
 		e.drain(t)
 	}
 	if e.rec != nil {
-		e.rec.tell(capture.Hit{Op: capture.Fork, Thread: trace.ThreadID(parent), Index: child})
+		e.rec.tell(capture.Hit{Op: capture.Fork, Thread: trace.ThreadID(parent), Index: child, Flags: capture.Sharing(shares)})
 	}
 }
 
