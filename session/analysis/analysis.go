@@ -82,7 +82,8 @@ type Analysis struct {
 	ceased     string                 // why the history ends before the program; "": it does not
 	unended    *unended               // a call that seems to have no end; nil: there was none
 	auditing   *auditor               // between the KindMemory events of a recording
-	moment     bool                   // the history is of one moment: a core file
+	began      bool                   // the history has an event
+	moment     bool                   // it is of one moment: a core file
 	forks      int
 	apart      bool           // one of the children had memory of its own
 	forked     mgpp.Timestamp // the last operation before the last of these
@@ -219,6 +220,7 @@ func (a *Analysis) Bias() trace.Addr {
 
 // Event takes one event of the run.
 func (a *Analysis) Event(ev *trace.Event) error {
+	a.began = true
 	if a.unended != nil {
 		return a.beyond(ev)
 	}
@@ -322,6 +324,7 @@ func (a *Analysis) Sites(sites []trace.StoreSite) error {
 // Stores implements capture.Sink: what Event does with each of them. C-points and members of
 // structures depend on no more than that the thread writes.
 func (a *Analysis) Stores(run *trace.Stores) error {
+	a.began = true
 	a.Schedule.GoesOn(run.Thread)
 	a.Schedule.Writes(run.Thread)
 	if a.unended != nil {
@@ -801,7 +804,9 @@ func (a *Analysis) summarise(r *report.Report) {
 	for _, w := range a.spec.Warnings {
 		r.Warnings = append(r.Warnings, w.Error())
 	}
-	r.Warnings = append(r.Warnings, a.Checker.Warnings(points)...)
+	if a.began || a.moment { // of a recording that was cut off before its first event nothing is known
+		r.Warnings = append(r.Warnings, a.Checker.Warnings(points)...)
+	}
 	r.Warnings = append(r.Warnings, a.undeclared.warnings()...)
 	r.Warnings = append(r.Warnings, a.resources(r.Checked.Objects)...)
 	r.Warnings = append(r.Warnings, a.undescribed()...)

@@ -135,6 +135,25 @@ func TestForked(t *testing.T) {
 	}
 }
 
+// TestNothing: that a type was never allocated is not said of a recording in which there is nothing at all.
+func TestNothing(t *testing.T) {
+	for _, recorded := range []bool{false, true} {
+		a := New(&check.Spec{Types: []*check.NodeType{{Name: "node"}}}, &trace.Program{}, symbol.New(nil, &symbol.Sources{}), Options{})
+		if recorded {
+			if err := a.Event(&trace.Event{Kind: trace.KindExit}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r := &report.Report{Complete: recorded}
+		if err := a.Finish(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		if warned := len(r.Warnings) > 0; warned != recorded {
+			t.Errorf("recorded %v: %q", recorded, r.Warnings)
+		}
+	}
+}
+
 // TestAudit compares a history with memory in which one store was not seen, one
 // byte was never written, and the end can not be read.
 func TestAudit(t *testing.T) {
