@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"syscall"
 
@@ -73,10 +74,13 @@ func (t *tracer) worker() (*thread, error) {
 			found = th
 		}
 	}
-	if found == nil {
+	if found != nil {
+		return found, nil
+	}
+	if slices.ContainsFunc(t.sorted(), func(th *thread) bool { return !th.ends() }) {
 		return nil, ErrBusy
 	}
-	return found, nil
+	return nil, ErrExited // it has been killed
 }
 
 // gateCode is where threads execute what the tracer wants of them, in a process that

@@ -7,12 +7,15 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"mgtrace/bpf"
 	"mgtrace/capture"
 	"mgtrace/inline"
 	"mgtrace/inline/matter"
 	"mgtrace/probe"
 	"mgtrace/session/typing"
+	"mgtrace/target"
 	"mgtrace/trace"
 )
 
@@ -107,6 +110,9 @@ func (l *Program) capture() error {
 			return nil
 		}
 		l.eng = nil
+		if errors.Is(err, target.ErrExited) || errors.Is(err, unix.ESRCH) { // killed meanwhile
+			return fmt.Errorf("%w before recording began", target.ErrExited)
+		}
 		errs = append(errs, fmt.Errorf("engine %s: %w", name, err))
 		l.o.Capture.log("engine %s can not serve: %v", name, err)
 	}
