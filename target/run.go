@@ -302,8 +302,10 @@ func (t *tracer) noteStop(signal int, info Siginfo, ours bool) {
 // when the job goes on. SIGTSTP would not do: once os/signal has watched it, the
 // Go runtime ignores it.
 func (r *run) stopSelf() {
-	if Orphaned() {
-		return // nobody could let us go on; the kernel ignores Ctrl-Z there
+	if Orphaned() || r.t.terminal == nil {
+		// Nobody could let us go on; the kernel ignores Ctrl-Z there. Without a terminal it is no job, but one that has
+		// stopped itself until another process lets it go on: stopped, we would not hear of that.
+		return
 	}
 	// To this thread, so that it takes effect before the call returns.
 	_ = unix.Tgkill(os.Getpid(), unix.Gettid(), unix.SIGSTOP)
