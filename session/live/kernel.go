@@ -50,6 +50,9 @@ func (k *kernelProbes) Run(ctx context.Context, sink capture.Sink) error {
 	if k.detached.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil
 	}
+	if err == nil { // the process has ended, or executes another program, which would meet the probes of what it shares with this one
+		err = k.Engine.Close()
+	}
 	return err
 }
 
