@@ -1,6 +1,8 @@
 package eval
 
 import (
+	"slices"
+
 	"mgtrace/constraints/check"
 	"mgtrace/constraints/graph"
 )
@@ -31,6 +33,9 @@ func (c *Checker) reads() []graph.Reads {
 		if l, ok := x.(*check.Load); ok && isPointer(l) { // may be followed backwards, as a hop is
 			c.followed(hop{l}, r)
 		}
+		if base := readFrom(x); base != nil && slices.ContainsFunc(chains(base), func(c chain) bool { return len(c.hops) > 0 || c.slot < 0 && c.global == 0 }) {
+			c.eachOf(r, typeOfBase(base), func(x *graph.Reads) { x.Behind = true })
+		}
 	})
 	for i := range c.spec.Nils {
 		if n := &c.spec.Nils[i]; n.Type != nil && n.Place != nil {
@@ -39,6 +44,17 @@ func (c *Checker) reads() []graph.Reads {
 		}
 	}
 	return r
+}
+
+// readFrom is what an expression reads bytes of: a node, or where a pointer leads; nil if it reads none.
+func readFrom(x check.Expr) check.Expr {
+	switch x := x.(type) {
+	case *check.Load:
+		return x.Place.Base
+	case *check.FieldN:
+		return x.Base
+	}
+	return nil
 }
 
 // eachSite calls f for all that anything reads.

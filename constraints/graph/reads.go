@@ -9,6 +9,7 @@ type Reads struct {
 	All      bool       // any byte
 	Pointers bool       // any pointer
 	Through  bool       // some of Spans are read where pointers lead: of an object into whose middle one leads, any pointer is
+	Behind   bool       // something is read where pointers lead: from the middle of an object that may be what lies behind it
 	Spans    [][2]int64 // half-open, bytes from the object's start
 }
 

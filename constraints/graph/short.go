@@ -8,6 +8,9 @@ func (g *Graph) overhangs(b *object, off uint64) {
 	if b.Type == nil || b.Type.Layout == nil || b.Type.Array || b.rare().short {
 		return
 	}
+	if g.reads != nil && !g.reads[b.Type.Index].Behind {
+		return // where pointers lead, nothing is read
+	}
 	if lo, hi := int64(b.Size)-int64(off), b.Type.Layout.Size; lo < hi && b.lay.reads(lo, hi) {
 		b.toRare().short = true
 		g.short = append(g.short, b.ID)
