@@ -18,8 +18,9 @@ const maxAssigned = 1 << 20
 // store now to this field and now to that (the compiler has chosen the address), or to several at once.
 type written struct {
 	fields map[trace.Addr][]string
-	calls  map[trace.Addr]bool // the instruction is a call, see attribute
-	times  map[trace.Addr]int  // how often it has been met
+	wholes map[trace.Addr][]string // the members that these are parts of
+	calls  map[trace.Addr]bool     // the instruction is a call, see attribute
+	times  map[trace.Addr]int      // how often it has been met
 	until  mgpp.Timestamp
 }
 
@@ -32,7 +33,8 @@ const (
 // take looks at the operations since the last time, the newest maxAssigned. It says whether anything new was found.
 func (w *written) take(a *Analysis) (news bool) {
 	if w.fields == nil {
-		w.fields, w.calls, w.times = map[trace.Addr][]string{}, map[trace.Addr]bool{}, map[trace.Addr]int{}
+		w.fields, w.wholes = map[trace.Addr][]string{}, map[trace.Addr][]string{}
+		w.calls, w.times = map[trace.Addr]bool{}, map[trace.Addr]int{}
 	}
 	cells := locatorCells{a.Graph}
 	now := a.Hist.Now()
@@ -64,6 +66,11 @@ func (w *written) take(a *Analysis) (news bool) {
 			for _, path := range paths {
 				names = append(names, symbol.MemberOf(path).Name)
 			}
+			for _, whole := range symbol.WholesOf(c.Path) {
+				if !slices.Contains(w.wholes[pc], whole) {
+					w.wholes[pc] = append(w.wholes[pc], whole)
+				}
+			}
 			for _, name := range names {
 				if name != "" && !slices.Contains(fields, name) {
 					fields = append(fields, name)
@@ -83,7 +90,7 @@ func (w *written) take(a *Analysis) (news bool) {
 func (w *written) stores() []symbol.Store {
 	var out []symbol.Store
 	for _, pc := range slices.Sorted(maps.Keys(w.fields)) {
-		out = append(out, symbol.Store{PC: pc, Fields: w.fields[pc], Called: w.calls[pc]})
+		out = append(out, symbol.Store{PC: pc, Fields: w.fields[pc], Wholes: w.wholes[pc], Called: w.calls[pc]})
 	}
 	return out
 }

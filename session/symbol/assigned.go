@@ -35,7 +35,8 @@ const maxBody = 2000
 type Store struct {
 	PC     trace.Addr
 	Fields []string
-	Called bool // the instruction is a call, of what stores: its line is right, whatever its text assigns
+	Wholes []string // the members that these are parts of: a statement may assign such a one as a whole
+	Called bool     // the instruction is a call, of what stores: its line is right, whatever its text assigns
 }
 
 // Assign notes the statements of stores that the line table has elsewhere. Of several that
@@ -48,12 +49,13 @@ func (s *Table) Assign(stores []Store) {
 	taken := map[place]bool{}
 	var homeless []Store
 	for _, x := range stores {
+		s.wholes[x.PC] = x.Wholes
 		frames := s.Frames(x.PC)
 		if own(frames) != 0 {
 			continue
 		}
 		text, ok := s.Sources.Line(frames[0].File, frames[0].Line)
-		if frames[0].Line == 0 || ok && frames[0].Within && !x.Called && !mayStore(text, x.Fields) {
+		if frames[0].Line == 0 || ok && frames[0].Within && !x.Called && !mayStore(text, x.Fields, x.Wholes) {
 			homeless = append(homeless, x)
 		} else {
 			taken[place{frames[0].File, frames[0].Line}] = true
@@ -67,7 +69,7 @@ func (s *Table) Assign(stores []Store) {
 				f.Line = s.nearLine(x.PC, &f)
 			}
 			busy := func(n int) bool { return taken[place{f.File, n}] }
-			if line, field := s.assigning(&f, x.Fields, busy); line > 0 {
+			if line, field := s.assigning(&f, slices.Concat(x.Fields, x.Wholes), busy); line > 0 {
 				moved := slices.Clone(frames[i:])
 				moved[0].Line, moved[0].Column = line, 0
 				s.assigned[x.PC] = assigned{moved, field, frames[0].Line}
@@ -130,7 +132,7 @@ func (s *Table) merge(x Store) {
 	}
 	var out []objfile.Frame
 	for _, field := range x.Fields {
-		if also := s.beside(frames, x.Fields, field); also != nil && !slices.Contains(out, also[0]) {
+		if also := s.beside(frames, x.Fields, x.Wholes, field); also != nil && !slices.Contains(out, also[0]) {
 			out = append(out, also[0])
 		}
 	}
@@ -139,14 +141,14 @@ func (s *Table) merge(x Store) {
 
 // beside finds the statement of a field that a store writes with others, and stands at the line of one of those: its
 // frame, and those around it; nil if there is none.
-func (s *Table) beside(frames []objfile.Frame, fields []string, field string) []objfile.Frame {
+func (s *Table) beside(frames []objfile.Frame, fields, wholes []string, field string) []objfile.Frame {
 	if len(fields) < 2 || len(fields) > maxMerged || len(frames) == 0 {
 		return nil
 	}
 	text, ok := s.Sources.Line(frames[0].File, frames[0].Line)
 	text = code(text)
 	here := func(field string) bool { return assignment(field, true).MatchString(text) }
-	if !ok || here(field) || !slices.ContainsFunc(fields, here) {
+	if !ok || here(field) || !slices.ContainsFunc(fields, here) || slices.ContainsFunc(wholes, here) {
 		return nil
 	}
 	return s.nearest(frames, field)
@@ -157,11 +159,11 @@ func (s *Table) beside(frames []objfile.Frame, fields []string, field string) []
 //
 //	7	q->head = q->tail = NULL;    movups %xmm0,(%rax)       line 7
 //	8	q->len = 0;                  movl   $0x0,0x10(%rax)
-func (s *Table) meantBy(frames []objfile.Frame, fields []string, field string) []objfile.Frame {
-	if also := s.beside(frames, fields, field); also != nil || len(frames) == 0 || !slices.Contains(fields, field) {
+func (s *Table) meantBy(pc trace.Addr, frames []objfile.Frame, fields []string, field string) []objfile.Frame {
+	if also := s.beside(frames, fields, s.wholes[pc], field); also != nil || len(frames) == 0 || !slices.Contains(fields, field) {
 		return also
 	}
-	if text, ok := s.Sources.Line(frames[0].File, frames[0].Line); !ok || mayStore(text, fields) {
+	if text, ok := s.Sources.Line(frames[0].File, frames[0].Line); !ok || mayStore(text, fields, s.wholes[pc]) {
 		return nil
 	}
 	return s.nearest(frames, field)
@@ -277,11 +279,12 @@ var (
 // code is a line without its literals and comments.
 func code(text string) string { return literals().ReplaceAllString(text, "") }
 
-// mayStore: a line's text may store to one of the fields.
-func mayStore(text string, fields []string) bool {
+// mayStore: a line's text may store to one of the fields, or to what they are parts of.
+func mayStore(text string, fields, wholes []string) bool {
 	text = code(text)
 	return len(fields) == 0 || through().MatchString(text) || macro().MatchString(text) || bulk().MatchString(text) ||
-		slices.ContainsFunc(fields, func(f string) bool { return assignment(f, false).MatchString(text) })
+		slices.ContainsFunc(fields, func(f string) bool { return assignment(f, false).MatchString(text) }) ||
+		slices.ContainsFunc(wholes, func(f string) bool { return assignment(f, true).MatchString(text) })
 }
 
 // What may stand before and behind the name of a field.

@@ -100,6 +100,26 @@ void remove(struct n *a) { a->flag = 0; }
 		}
 	}
 
+	// What is copied as a whole is no statement of its parts.
+	const whole = `void take(struct n *a, struct n *b)
+{
+	a->link.prev = NULL;
+	a->link = b->link;
+	b->key = 0;
+}
+`
+	for line, want := range map[int]int{4: 4, 5: 4} {
+		s := New(nil, &Sources{Attached: func(string) ([]byte, bool) { return []byte(whole), true }})
+		s.frames[1] = []objfile.Frame{{Function: "take", File: "list.c", Line: line, Declared: 1, Within: true}}
+		s.Assign([]Store{{PC: 1, Fields: []string{"next", "prev"}, Wholes: []string{"link"}}})
+		if f, _, _ := s.Where(1); f.Line != want {
+			t.Errorf("stored at line %d: at line %d, want %d", line, f.Line, want)
+		}
+		if m := s.Merged(1); len(m) != 0 {
+			t.Errorf("stored at line %d: merged with %v", line, m)
+		}
+	}
+
 	// Of two statements it is the one at which no other store is.
 	for line, want := range map[int]int{14: 16, 16: 14} {
 		s := New(nil, &Sources{Attached: func(string) ([]byte, bool) { return []byte(text), true }})
@@ -187,8 +207,11 @@ func TestMayStore(t *testing.T) {
 		"if (a[i] == m)":                 false,
 		"for (int k = n->count; k; k--)": false,
 		"/* n->next = */ p = n->next;":   false,
+		"n->link = m->link;":             true, // with all that is in it
+		"n->link.prev = m;":              false,
+		"link = &n->link;":               false, // a variable of that name
 	} {
-		if got := mayStore(text, []string{"next"}); got != want {
+		if got := mayStore(text, []string{"next"}, []string{"link"}); got != want {
 			t.Errorf("%s: %t", text, got)
 		}
 	}
@@ -225,7 +248,7 @@ func TestMeantBy(t *testing.T) {
 	} {
 		frames := []objfile.Frame{{Function: "start", File: "q.c", Line: c.line, Declared: 1}}
 		got := 0
-		if at := s.meantBy(frames, c.fields, c.field); at != nil {
+		if at := s.meantBy(1, frames, c.fields, c.field); at != nil {
 			got = at[0].Line
 		}
 		if got != c.want {

@@ -25,6 +25,16 @@ func MemberOf(path string) Member {
 	return Member{Name: name, Element: strings.HasSuffix(path, "]")}
 }
 
+// WholesOf are the members on a C path that its last is a part of.
+func WholesOf(path string) (out []string) {
+	names := strings.Split(path, ".")
+	for _, name := range names[:len(names)-1] {
+		name, _, _ = strings.Cut(name, "[")
+		out = append(out, name)
+	}
+	return out
+}
+
 // Begin is where the machine function begins that an address is in.
 func (s *Table) Begin(pc trace.Addr) (trace.Addr, bool) {
 	im, ok := s.Image(pc)
@@ -157,7 +167,7 @@ func (s *Table) Overdue(last trace.Addr, m Member, stored map[trace.Addr][]strin
 func (s *Table) storing(pc trace.Addr, m Member, stored map[trace.Addr][]string) []objfile.Frame {
 	frames := s.Frames(pc)
 	out := slices.Concat(frames, s.Merged(pc))
-	if also := s.meantBy(frames, stored[pc], m.Name); also != nil {
+	if also := s.meantBy(pc, frames, stored[pc], m.Name); also != nil {
 		out = append(out, also[0])
 	}
 	return out
@@ -173,12 +183,13 @@ func (s *Table) assigners(c *function, m Member, stored map[trace.Addr][]string)
 			continue
 		}
 		all = append(all, in.at)
-		frames := s.Frames(c.bias + trace.Addr(in.at))
+		pc := c.bias + trace.Addr(in.at)
+		frames := s.Frames(pc)
 		for i, f := range frames {
 			k := statement{f.File, f.Line, place(frames[i+1:])}
 			of[k] = append(of[k], in.at)
 		}
-		if also := s.meantBy(frames, stored[c.bias+trace.Addr(in.at)], m.Name); also != nil {
+		if also := s.meantBy(pc, frames, stored[pc], m.Name); also != nil {
 			k := statement{also[0].File, also[0].Line, place(also[1:])}
 			of[k] = append(of[k], in.at)
 		}

@@ -56,6 +56,7 @@ type Table struct {
 	// assigned are the stores that the line table has at a line that does not do them.
 	assigned map[trace.Addr]assigned
 	merged   map[trace.Addr][]objfile.Frame // by store: what else it does, see merge
+	wholes   map[trace.Addr][]string        // Store.Wholes
 	// functions are those of which Elided or Pending was asked, by their entries; nil where code is unknown.
 	functions map[trace.Addr]*function
 	bodies    map[inlined][]string // of functions by where they are declared, see expanded
@@ -64,7 +65,7 @@ type Table struct {
 // New makes a table of mapped files.
 func New(images []Image, sources *Sources) *Table {
 	sort.Slice(images, func(i, j int) bool { return images[i].Lo < images[j].Lo })
-	return &Table{Images: images, frames: map[trace.Addr][]objfile.Frame{}, Sources: sources, assigned: map[trace.Addr]assigned{}, merged: map[trace.Addr][]objfile.Frame{}, functions: map[trace.Addr]*function{}, bodies: map[inlined][]string{}}
+	return &Table{Images: images, frames: map[trace.Addr][]objfile.Frame{}, Sources: sources, assigned: map[trace.Addr]assigned{}, merged: map[trace.Addr][]objfile.Frame{}, wholes: map[trace.Addr][]string{}, functions: map[trace.Addr]*function{}, bodies: map[inlined][]string{}}
 }
 
 // Add takes over a module that was mapped later.
