@@ -51,6 +51,8 @@ type Cell struct {
 	Addr    trace.Addr
 	Size    int // bytes, at most 8
 	Pointer bool
+	// Tags are the bits of a pointer's word that are none of the address; 0: it has none, as far as the specification says.
+	Tags uint64
 	// Unsigned: that is how its number reads.
 	Unsigned bool
 	// Parts are the bit-fields that share the bytes, nil where they are one number:

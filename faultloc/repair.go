@@ -535,16 +535,21 @@ func include[T comparable](list []T, v T, most int) []T {
 	return append(list, v)
 }
 
-// pointers may carry a tag in their low bits.
+// pointers may carry a tag. What it is now is tried with each, then others alone, then what was stored with others.
 func (l *lab) pointers(c Cell, now uint64, known bool, moved []uint64, add func(uint64)) {
+	mask := c.Tags
+	if mask == 0 {
+		mask = 7 // of one that is not declared
+	}
 	tag := uint64(0)
 	if known {
-		tag = now & 7
+		tag = now & mask
 	}
+	var leads []uint64 // where it may lead to
 	loops := l.loops(c)
 	for _, v := range moved {
 		if o := l.in.Cells.At(trace.Addr(v), l.view); len(c.places(o)) > 0 && (o != c.Obj || loops) {
-			add(v | tag)
+			leads = append(leads, v&^c.Tags)
 		}
 	}
 	for _, o := range l.nearby(c) {
@@ -552,15 +557,26 @@ func (l *lab) pointers(c Cell, now uint64, known bool, moved []uint64, add func(
 			continue
 		}
 		for _, at := range c.places(o) {
-			add(uint64(l.in.Cells.Object(o).Addr) + at | tag)
+			leads = append(leads, uint64(l.in.Cells.Object(o).Addr)+at)
 		}
+	}
+	for _, to := range leads {
+		add(to | tag)
 	}
 	if l.ends(c) {
 		add(0)
 	}
-	if known && l.tagged(c) {
-		add(now ^ 1)
-		add(now ^ 2)
+	if !known {
+		return
+	}
+	flips := l.flips(c)
+	for _, bit := range flips {
+		add(now ^ bit)
+	}
+	for _, v := range moved {
+		if o := l.in.Cells.At(trace.Addr(v), l.view); len(flips) > 0 && v&^c.Tags != now&^c.Tags && len(c.places(o)) > 0 && (o != c.Obj || loops) {
+			add(v)
+		}
 	}
 }
 
@@ -586,7 +602,7 @@ func (l *lab) ends(c Cell) bool {
 		for range maxVersions {
 			view := l.in.Model.View(t)
 			v, ok := read(view, n.Addr+offset, c.Size)
-			if same, known := l.in.Cells.Cell(n.Addr+offset, view); ok && v == 0 && known && same.Path == c.Path { // of a union
+			if same, known := l.in.Cells.Cell(n.Addr+offset, view); ok && v&^c.Tags == 0 && known && same.Path == c.Path { // of a union
 				return true
 			}
 			if t = l.in.History.LastWrite(n.Addr+offset, uint64(c.Size), t); t <= n.Birth {
@@ -598,18 +614,35 @@ func (l *lab) ends(c Cell) bool {
 	})
 }
 
-// tagged: pointers like this one carry something in their low bits.
-func (l *lab) tagged(c Cell) bool {
+// flips are the bits of a pointer's tag that may be otherwise: those that the specification declares and that are not the
+// same in all pointers like this one; where it declares none, the two lowest, if such a pointer has one of them.
+func (l *lab) flips(c Cell) (out []uint64) {
 	offset := c.Addr - l.in.Cells.Object(c.Obj).Addr
+	var ones, zeros uint64
 	for _, o := range l.alike(c.Obj) {
 		n := l.in.Cells.Object(o)
 		v, ok := read(l.view, n.Addr+offset, c.Size)
-		if to := l.in.Cells.At(trace.Addr(v), l.view); ok && v&3 != 0 && to != 0 && uint64(l.in.Cells.Object(to).Addr) == v&^7 {
-			return true
+		if !ok {
+			continue
+		}
+		if to := l.in.Cells.At(trace.Addr(v&^c.Tags), l.view); c.Tags != 0 || v&3 != 0 && to != 0 && uint64(l.in.Cells.Object(to).Addr) == v&^7 {
+			ones, zeros = ones|v, zeros|^v
 		}
 	}
-	return false
+	if c.Tags == 0 {
+		if ones != 0 {
+			out = []uint64{1, 2}
+		}
+		return out
+	}
+	for rest := c.Tags & ones & zeros; rest != 0 && len(out) < maxFlips; rest &= rest - 1 {
+		out = append(out, rest&-rest)
+	}
+	return out
 }
+
+// maxFlips bounds the bits of a tag that are tried.
+const maxFlips = 4
 
 func (l *lab) numbers(c Cell, now uint64, known bool, add func(uint64)) {
 	for _, v := range c.Values {

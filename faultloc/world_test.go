@@ -271,7 +271,7 @@ type testCells struct{ *graph.Graph }
 func (c testCells) Cell(addr trace.Addr, v mgpp.View) (Cell, bool) {
 	for _, o := range c.Graph.At(v, addr) {
 		if f, ok := describe.FieldAt(c.Graph, v, o, addr); ok && f.Size <= 8 {
-			return Cell{Obj: o, Path: f.Path, Addr: f.Addr, Size: int(f.Size), Pointer: f.Pointer}, true
+			return Cell{Obj: o, Path: f.Path, Addr: f.Addr, Size: int(f.Size), Pointer: f.Pointer, Tags: f.Coded.Tags}, true
 		}
 	}
 	return Cell{}, false
@@ -281,7 +281,7 @@ func (c testCells) Fields(o graph.ObjID, v mgpp.View) []Cell {
 	var out []Cell
 	for _, f := range describe.Fields(c.Graph, v, o) {
 		if f.Size <= 8 {
-			out = append(out, Cell{Obj: o, Path: f.Path, Addr: f.Addr, Size: int(f.Size), Pointer: f.Pointer})
+			out = append(out, Cell{Obj: o, Path: f.Path, Addr: f.Addr, Size: int(f.Size), Pointer: f.Pointer, Tags: f.Coded.Tags})
 		}
 	}
 	return out

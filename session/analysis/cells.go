@@ -42,6 +42,9 @@ func tryable(f *describe.Field) bool { return f.Size >= 1 && f.Size <= 8 }
 func (c locatorCells) cell(o graph.ObjID, f *describe.Field, v mgpp.View) faultloc.Cell {
 	cell := faultloc.Cell{Obj: o, Path: f.Path, Addr: f.Addr, Size: int(f.Size)}
 	cell.Pointer = f.Pointer && f.Coded.Shift == 0 // else its bytes are no address
+	if cell.Pointer {
+		cell.Tags = f.Coded.Tags
+	}
 	cell.Unsigned = f.Type != nil && f.Type.Kind == types.Uint
 	if f.Bits.Count > 0 {
 		cell.Parts = c.parts(o, f, v)
