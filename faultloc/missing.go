@@ -149,7 +149,7 @@ func fieldWriters(in Input, r *Repair, nodes []graph.ObjID, such, again bool) (m
 		for n := 0; t > obj.Birth && n < maxVersions; n++ {
 			before := in.History.LastWrite(obj.Addr+offset, size, t-1)
 			first := before <= obj.Birth
-			if st := in.Statement(in.History.Op(t).PC); !mine[st] && in.attributed(t) && (!such || r.like(in, obj.Addr+offset, t)) && !(first && again) {
+			if st := in.Statement(in.History.Op(t).PC); !mine[st] && in.attributed(t) && (!such || r.like(in, obj.Addr+offset, t)) && !(first && again) && !r.tagged(in, obj.Addr+offset, t) {
 				mine[st] = true
 				w := out[st]
 				out[st] = writer{w.often + 1, max(w.newest, t)}
@@ -174,4 +174,16 @@ func (r *Repair) like(in Input, addr trace.Addr, t mgpp.Timestamp) bool {
 		return ok && (v == 0) == (r.Value == 0)
 	}
 	return ok && v == r.Value
+}
+
+// tagged: a pointer with a tag leads after operation t to where it led before, as where only the tag is set, and the
+// repair is where it leads to.
+func (r *Repair) tagged(in Input, addr trace.Addr, t mgpp.Timestamp) bool {
+	if r.Cell.Tags == 0 {
+		return false
+	}
+	now, known := read(in.Model.View(in.At), r.Cell.Addr, r.Cell.Size)
+	before, was := read(in.Model.View(t-1), addr, r.Cell.Size)
+	v, ok := read(in.Model.View(t), addr, r.Cell.Size)
+	return ok && was && known && (now^r.Value)&^r.Cell.Tags != 0 && (before^v)&^r.Cell.Tags == 0
 }

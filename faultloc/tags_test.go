@@ -1,6 +1,9 @@
 package faultloc
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 // TestTags: a pointer may be right and its tag wrong, also where pointers lead into the middle of nodes. A bit that all have says nothing.
 func TestTags(t *testing.T) {
@@ -40,6 +43,61 @@ func TestTags(t *testing.T) {
 		fixed := uint64(w.block("b").addr) + 11
 		if x := r.Suspects[0].Repair; x == nil || x.Value != fixed || x.Cured != len(in.Found) {
 			t.Errorf("repair %+v, want the value %#x", x, fixed)
+		}
+	}
+}
+
+// TestTagSet: a statement that sets the tag of such pointers is not what is missing where one leads to another node than it
+// should; it is if it stores where they lead to as well.
+func TestTagSet(t *testing.T) {
+	const spec = `
+		struct node { long key; struct node *kids[2]; void *up; };
+		type node edges (kids);
+		tag node.up & 3;
+		down: node X, Y; X.kids[0] == Y or X.kids[1] == Y => Y.up == X and Y.up.TAG == 3;
+	`
+	for program, want := range map[string]bool{
+		`1: b = calloc node
+		 4: a.kids[0] = b
+		 5: b.up = a
+		 6: b.up = a+3
+		 1: c = calloc node
+		 4: a.kids[1] = c
+		 5: c.up = a
+		 6: c.up = a+3
+		 1: d = calloc node
+		 4: b.kids[0] = d
+		 5: d.up = b
+		 6: d.up = b+3
+		 cpoint`: false,
+		`1: b = calloc node
+		 4: a.kids[0] = b
+		 6: b.up = a+3
+		 1: c = calloc node
+		 4: a.kids[1] = c
+		 6: c.up = a+3
+		 1: d = calloc node
+		 4: b.kids[0] = d
+		 6: d.up = b+3
+		 cpoint
+		 7: b.kids[0] = NULL
+		 4: c.kids[0] = d
+		 6: d.up = c+3
+		 cpoint
+		 7: c.kids[0] = NULL
+		 4: b.kids[0] = d
+		 6: d.up = b+3
+		 cpoint`: true,
+	} {
+		w := newWorld(t, spec)
+		w.run("1: a = calloc node\n" + program + "\n 7: a.kids[1] = NULL\n 4: b.kids[1] = c")
+		in := w.input()
+		if len(in.Found) == 0 {
+			t.Fatal("nothing is inconsistent")
+		}
+		missing := slices.ContainsFunc(Locate(in).Suspects, func(s Suspect) bool { return s.Kind == Omitted && s.PC == 6 })
+		if missing != want {
+			t.Errorf("after %q: what sets the tag is missing: %t", program, missing)
 		}
 	}
 }
