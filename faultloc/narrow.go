@@ -46,6 +46,8 @@ const (
 	maxTries   = 4       // moments that are checked whole because what is easily asked holds there
 	maxSampled = 16      // inconsistencies of a constraint that are asked how much they depend on
 	maxSteps   = 64      // changes of one of them that are looked through
+	maxEarly   = 4       // moments, the first, that are asked what never held from there on
+	maxEver    = 16      // moments at which that must be broken
 	// maxDatedDeps bounds what these may depend on, in total.
 	maxDatedDeps = 1 << 13
 )
@@ -60,6 +62,8 @@ type Narrowed struct {
 	// Unsure: the run is short, and nobody knows of calls, or nothing that is broken at To is broken at the end.
 	Unsure bool
 	Added  int // suspects of all of the run
+	// Never: no moment between calls was whole; From is where the search began.
+	Never bool
 }
 
 // narrow finds such a part; it is not ok where the C-points are near, or no moment was
@@ -111,8 +115,11 @@ func (m *moments) betweenCalls() (n Narrowed, ok bool) {
 	m.easy = m.oldest(len(m.in.Found), func(i int) eval.Instance { return m.in.Found[i].Instance }, m.in.At)
 	whole, is := len(list), m.quiet
 	for tries := 1; ; tries++ {
-		if whole = m.newest(list[:whole], is); whole < 0 || m.in.stopped() {
+		if whole = m.newest(list[:whole], is); m.in.stopped() {
 			return n, false
+		}
+		if whole < 0 {
+			return m.never(list)
 		}
 		if m.whole(list[whole]) {
 			break
@@ -129,6 +136,31 @@ func (m *moments) betweenCalls() (n Narrowed, ok bool) {
 		return n, false // which calls came after that is not known
 	}
 	return n, !m.in.stopped()
+}
+
+// never: no moment is whole, and something is broken at each of them but for the first few: it never held since it can be asked. All that
+// was done later was done to what was wrong already, so the fault is in what the run had done by the first of these.
+func (m *moments) never(list []mgpp.Timestamp) (n Narrowed, ok bool) {
+	for k, to := range list[:min(len(list), maxEarly)] {
+		broken := m.in.Model.Broken(m.in.Model.View(to))
+		slices.SortFunc(broken, eval.Instance.Compare)
+		for _, i := range broken[:min(len(broken), maxDated)] {
+			if to > m.in.Healthy && m.ever(i, list[k:]) {
+				return Narrowed{From: m.in.Healthy, Broke: m.in.Healthy + 1, To: to, Never: true}, !m.in.stopped()
+			}
+		}
+	}
+	return n, false
+}
+
+// ever: an instance is broken at the end, and at moments in equal steps.
+func (m *moments) ever(i eval.Instance, list []mgpp.Timestamp) bool {
+	for k := range maxEver {
+		if m.in.Model.Verdict(i, m.in.Model.View(list[k*len(list)/maxEver])) != eval.Broken {
+			return false
+		}
+	}
+	return m.in.Model.Verdict(i, m.in.Model.View(m.in.At)) == eval.Broken
 }
 
 // lasts: something is broken at a moment that still is at the end. What is not may be an operation of the program on its way, of

@@ -225,3 +225,42 @@ func TestNarrowOnTheWay(t *testing.T) {
 		t.Error(summary(r))
 	}
 }
+
+// TestNarrowNever: what has been wrong since there is something that asks for it is looked for where it began, and not in all of the
+// run; not so what was only on its way then.
+func TestNarrowNever(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		first, step int // what the count begins with, and from which call on it is wrong otherwise; 0: never
+		want        int // the moment up to which it is looked for; -1: not from the beginning on
+		wrong       bool
+	}{
+		{"from the first", 1, 0, 0, true},
+		{"right", 0, 0, -1, false},
+		{"another one later", 1, 20, -1, true},
+	} {
+		w := newWorld(t, tallySpec)
+		w.run(fmt.Sprintf("1: b = calloc box\n2: b.n = %d\n1: c = calloc box\n3: c.n = 0", c.first))
+		var between []mgpp.Timestamp
+		by := c.first
+		for i := range 40 {
+			between = append(between, w.hist.Now())
+			if c.step > 0 && i == c.step {
+				by = 0 // the first box is right then, and the other one is not
+				w.run("8: c.n = 1")
+			}
+			w.run(fmt.Sprintf("4: p%d = calloc pin\n5: p%d.next = %s\n6: b.pins = p%d\n7: b.n = %d", i, i, map[bool]string{true: "NULL", false: fmt.Sprint("p", i-1)}[i == 0], i, i+1+by))
+		}
+		in := w.input()
+		in.Healthy, in.Moments, in.Broken = 0, between, w.checker.CountBroken
+		r := Locate(in)
+		switch n := r.Narrowed; {
+		case (len(r.Suspects) > 0) != c.wrong:
+			t.Errorf("%s: %s", c.name, summary(r))
+		case c.want < 0 && n != nil && n.Never:
+			t.Errorf("%s: narrowed to %+v", c.name, n)
+		case c.want >= 0 && (n == nil || !n.Never || n.From != 0 || n.To != between[c.want] || r.Suspects[0].PC != 2):
+			t.Errorf("%s: narrowed to %+v; %s", c.name, n, summary(r))
+		}
+	}
+}

@@ -729,8 +729,11 @@ func (a *Analysis) locationNotes(r *faultloc.Result) []string {
 		out = append(out, "the search for a single field that would mend everything was cut short")
 	}
 	if n := r.Narrowed; n != nil {
-		note := fmt.Sprintf("the structure was whole for the last time at change %s; the suspects are those of change %s, where %s",
-			report.Thousands(uint64(n.Broke-1)), report.Thousands(uint64(n.To)), report.Plural(n.Found, "constraint instance was broken", "constraint instances were broken"))
+		note := "the structure was whole for the last time at change " + report.Thousands(uint64(n.Broke-1))
+		if n.Never {
+			note = "the structure was whole at no moment between calls"
+		}
+		note += fmt.Sprintf("; the suspects are those of change %s, where %s", report.Thousands(uint64(n.To)), report.Plural(n.Found, "constraint instance was broken", "constraint instances were broken"))
 		if n.Added > 0 {
 			note += fmt.Sprintf(", and %s of all of the run: what broke nothing for a while may lie before that", report.Thousands(uint64(n.Added)))
 		}
