@@ -24,6 +24,9 @@ func blame(in Input, tb *contributions, suspects []Suspect, repairs []Repair, l 
 	ran := statementsSince(in)
 	for i := range repairs {
 		r := &repairs[i]
+		if len(r.Others) > 0 {
+			continue // nobody has stored one of these numbers wrongly: outdated tells beside what all are missing
+		}
 		last := in.History.LastWrite(r.Cell.Addr, uint64(r.Cell.Size), in.At)
 		meant := in.History.Op(last).Kind == mgpp.OpStore && r.Orphans == 0
 		if meant {

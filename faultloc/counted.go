@@ -135,9 +135,9 @@ func (in *Input) counts(t mgpp.Timestamp) (counts bool) {
 	return counts
 }
 
-// ofNumber: the repair gives a field another number, and does no harm.
+// ofNumber: the repair gives one field another number, and does no harm.
 func (r *Repair) ofNumber() bool {
-	return !r.Cell.Pointer && r.Created == 0 && !r.Hides && len(r.Cell.Parts) == 0
+	return !r.Cell.Pointer && len(r.Others) == 0 && r.Created == 0 && !r.Hides && len(r.Cell.Parts) == 0
 }
 
 // onward marks what experiments say against an operation's statement that went on from what was

@@ -343,6 +343,7 @@ type Evidence struct {
 type Repair struct {
 	Cell    Cell
 	Value   uint64
+	Others  []Number    // further numbers of the node, which are set as well
 	Target  graph.ObjID // Pointer: the object that Value points to, 0 for NULL
 	Cured   int         // of Input.Found
 	Created int         // new ones that there would be: fewer
@@ -352,6 +353,12 @@ type Repair struct {
 	Given   bool        // the cell holds what the program was given
 	Flag    bool        // all like cells hold 0 or 1, and this one would not
 	cured   []bool      // by index in Input.Found
+}
+
+// Number is a field and what it would hold.
+type Number struct {
+	Cell  Cell
+	Value uint64
 }
 
 // Result of a fault location.

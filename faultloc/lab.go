@@ -188,7 +188,7 @@ func (in *Input) practised(t mgpp.Timestamp) bool {
 // for p->left = q, and with the same field of other nodes, with r->left = q. A number that it changed is tried as
 // what is counted on from there, too: p->ins++ for p->outs++. They are made where no repair mends all.
 func (l *lab) instead(suspects []Suspect, repairs []Repair) {
-	if slices.ContainsFunc(repairs, func(r Repair) bool { return r.evidence(l.in).settles() }) {
+	if slices.ContainsFunc(repairs, func(r Repair) bool { return len(r.Others) == 0 && r.evidence(l.in).settles() }) {
 		return
 	}
 	all := len(l.in.Found)
@@ -259,7 +259,7 @@ func (l *lab) meant(suspects []Suspect, repairs []Repair) []Suspect {
 			if op.Kind != mgpp.OpStore || uint64(op.Addr-obj.Addr) >= obj.Size || !l.in.attributed(t) || !l.suits(r, t) || l.in.practised(t) {
 				continue
 			}
-			hypo := with(l.in.History.Without(l.view, t), r.Cell, r.Value)
+			hypo := r.on(l.in.History.Without(l.view, t))
 			if o, ok := l.try(hypo, all); !ok || o.n != all || o.created > 0 || l.orphans(hypo, op.Addr, op.Size) > 0 {
 				continue
 			}

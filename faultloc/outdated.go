@@ -50,7 +50,7 @@ func outdated(in Input, tb *contributions, suspects []Suspect, repairs []Repair)
 			onward(in, &suspects, now.lastChange(in))
 		}
 		if e.At = t; e.Beside == 0 {
-			e.Beside = r.until(in, t)
+			e.Beside = max(r.until(in, t), r.sisterCalls(in, t))
 		}
 		if e.Beside == 0 {
 			e.Beside = r.upToDate(in, t)
@@ -128,6 +128,50 @@ func (r *Repair) until(in Input, t mgpp.Timestamp) (last mgpp.Timestamp) {
 	return last
 }
 
+// sisterCalls is the last of the stores of a number's field, behind an operation, in other nodes that its function has linked, by
+// functions that this calls to bring nodes up to date: the call for the repair's node may be missing next to that. 0: there is none.
+func (r *Repair) sisterCalls(in Input, t mgpp.Timestamp) (last mgpp.Timestamp) {
+	op, f := in.History.Op(t), in.function(t)
+	if r.Cell.Pointer || f == "" || op.Kind != mgpp.OpStore {
+		return 0
+	}
+	callee := ""
+	for at := t + 1; at <= in.At; at++ {
+		if in.History.Op(at).Thread != op.Thread || !in.attributed(at) {
+			continue
+		}
+		switch g := in.function(at); {
+		case g == f && in.History.Op(at).PC == op.PC: // it is called again, or goes round
+			return last
+		case g == f || g == callee && g != "":
+		case callee != "" || g == "":
+			return last
+		default:
+			callee = g
+		}
+		if in.function(at) == callee && r.ofSister(in, t, at) {
+			last = at
+		}
+	}
+	return last
+}
+
+// ofSister: an operation stored the field of a repair in another node, which the function of the one at t wrote to, or stored or
+// overwrote a pointer to, shortly before or behind that.
+func (r *Repair) ofSister(in Input, t, at mgpp.Timestamp) bool {
+	c, ok := in.cellAt(in.History.Op(at), in.Model.View(at))
+	if !ok || c.Path != r.Cell.Path || c.Obj == r.Cell.Obj || in.Cells.Object(c.Obj).Type != in.Cells.Object(r.Cell.Obj).Type {
+		return false
+	}
+	near := Repair{Cell: c}
+	for u := t - min(t, maxVain); u < min(at, t+maxVain); u++ {
+		if u > in.Healthy && in.attributed(u) && in.function(u) == in.function(t) && near.near(in, u) {
+			return true
+		}
+	}
+	return false
+}
+
 // upToDate is the first store after an operation to another number of the repair's node, by another function: what brings the node up to
 // date may have left this number out. 0: there is none, or the repair is of no number.
 func (r *Repair) upToDate(in Input, t mgpp.Timestamp) mgpp.Timestamp {
@@ -187,7 +231,7 @@ func (r *Repair) fitted(in Input, tb *contributions, last mgpp.Timestamp) bool {
 			return last <= in.Healthy
 		}
 		view := in.Model.View(at)
-		return right(in, r.cured, view, with(view, r.Cell, r.Value))
+		return right(in, r.cured, view, r.on(view))
 	}
 	until := tb.until(in, r.cured, since)
 	if fits(since) || fits(until) {
@@ -436,7 +480,7 @@ func (r *Repair) since(in Input, tb *contributions, t mgpp.Timestamp) mgpp.Times
 		if asked++; asked > maxSince || in.stopped() {
 			break
 		}
-		was, would := in.verdicts(in.Model.View(at)), in.verdicts(with(in.Model.View(at), r.Cell, r.Value))
+		was, would := in.verdicts(in.Model.View(at)), in.verdicts(r.on(in.Model.View(at)))
 		still := false
 		for i, inc := range in.Found { // of a number that an equation tells, what was not broken yet did not ask for it yet
 			still = still || r.cured[i] && would(inc.Instance) && (!told || was(inc.Instance))

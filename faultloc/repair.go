@@ -95,6 +95,9 @@ func (l *lab) repair(tb *contributions) []Repair {
 	if most == len(l.in.Found) {
 		return out
 	}
+	if r, ok := l.joint(out); ok {
+		out = append(out, r)
+	}
 	slices.SortStableFunc(flawed, func(a, b Repair) int { return b.gain() - a.gain() })
 	return append(out, flawed[:min(len(flawed), maxFlawed)]...)
 }
@@ -200,7 +203,7 @@ func (l *lab) applies(r Repair) bool {
 	if r.Hides {
 		return false
 	}
-	hypo := l.with(r.Cell, r.Value)
+	hypo := r.on(l.view)
 	for i, inc := range l.in.Found {
 		if r.cured[i] && l.in.Model.Verdict(inc.Instance, hypo) == eval.NotApplicable {
 			return false

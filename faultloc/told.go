@@ -131,7 +131,7 @@ func (l *lab) tell(s *told, m sayer) (more bool) {
 
 // accuseTold adds what all of a statement's numbers would mend to the evidence against it, where no single field would mend all.
 func (l *lab) accuseTold(suspects []Suspect, x *told, repairs []Repair) []Suspect {
-	if x == nil || slices.ContainsFunc(repairs, func(r Repair) bool { return r.evidence(l.in).explains() }) {
+	if x == nil || slices.ContainsFunc(repairs, func(r Repair) bool { return len(r.Others) == 0 && r.evidence(l.in).explains() }) {
 		return suspects
 	}
 	e := Evidence{Kind: RepairCell, More: true, Usual: l.in.looksFor(Outdated)}

@@ -161,12 +161,7 @@ func (a *Analysis) suspect(rank int, s *faultloc.Suspect, at mgpp.Timestamp) rep
 	}
 	var stack []trace.Addr
 	if s.Operation > 0 && s.Kind == faultloc.Wrote {
-		if stack = a.Hist.Op(s.Operation).Stack; stack == nil {
-			stack = a.stackAgain(s.Operation)
-		}
-		if stack == nil {
-			stack = a.ledTo(a.Hist.Op(s.Operation).Thread, s.Operation, s.PC)
-		}
+		stack = a.stackOf(s.Operation, s.PC)
 	}
 	if s.Kind == faultloc.Decided {
 		stack = append([]trace.Addr{s.PC + 1}, s.Calls...)
@@ -202,12 +197,8 @@ func (a *Analysis) suspect(rank int, s *faultloc.Suspect, at mgpp.Timestamp) rep
 	}
 	for i := range s.Evidence {
 		if e := &s.Evidence[i]; (e.Kind == faultloc.Habit || e.Kind == faultloc.Missing || e.Kind == faultloc.Outdated || e.Kind == faultloc.Beside) && e.Beside != 0 {
-			near := e.Beside
-			if e.Inside != 0 {
-				near = e.Inside
-			}
-			f, _, _ := a.Symbols.Where(a.Hist.Op(near).PC)
-			out.Near = &report.Place{File: symbol.Short(f.File), Line: f.Line, Function: f.Function}
+			near := a.besidePlace(e)
+			out.Near = &near
 			if s.Kind == faultloc.Omitted {
 				out.Omission.Elsewhere, out.Omission.Beside = uint64(s.Operation), uint64(e.Beside)
 			}
@@ -215,8 +206,8 @@ func (a *Analysis) suspect(rank int, s *faultloc.Suspect, at mgpp.Timestamp) rep
 	}
 	after := a.afterReturn(s, &out, at)
 	if after != 0 {
-		f, _, _ := a.Symbols.Where(a.Hist.Op(after).PC)
-		out.Near = &report.Place{File: symbol.Short(f.File), Line: f.Line, Function: f.Function}
+		near := a.placeOf(after)
+		out.Near = &near
 	}
 	for _, i := range s.Contributes {
 		if l := a.Checker.Label(i); !slices.Contains(out.Contributes, l) {
@@ -242,6 +233,47 @@ func (a *Analysis) suspect(rank int, s *faultloc.Suspect, at mgpp.Timestamp) rep
 		out.Evidence = append(out.Evidence, out.Also[len(out.Also)-1])
 	}
 	return out
+}
+
+// besidePlace is the statement that is named beside a suspect: of an operation that another function did the call in the suspect's own, where
+// that is known to have led there.
+func (a *Analysis) besidePlace(e *faultloc.Evidence) report.Place {
+	near := e.Beside
+	if e.Inside != 0 {
+		near = e.Inside
+	}
+	is := a.placeOf(near)
+	if e.Kind != faultloc.Outdated {
+		return is
+	}
+	own, pc := a.placeOf(e.At), a.Hist.Op(near).PC
+	if own.Function == is.Function {
+		return is
+	}
+	s := a.Statement(pc, a.stackOf(near, pc))
+	for _, p := range slices.Concat(s.Inlined, s.Callers) {
+		if p.Function == own.Function && p.File == own.File {
+			return p
+		}
+	}
+	return is
+}
+
+// placeOf is the statement of an operation.
+func (a *Analysis) placeOf(t mgpp.Timestamp) report.Place {
+	f, _, _ := a.Symbols.Where(a.Hist.Op(t).PC)
+	return report.Place{File: symbol.Short(f.File), Line: f.Line, Function: f.Function}
+}
+
+// stackOf is the stack of calls in which an operation was done by an instruction, as far as that is known.
+func (a *Analysis) stackOf(t mgpp.Timestamp, pc trace.Addr) []trace.Addr {
+	if stack := a.Hist.Op(t).Stack; stack != nil {
+		return stack
+	}
+	if stack := a.stackAgain(t); stack != nil {
+		return stack
+	}
+	return a.ledTo(a.Hist.Op(t).Thread, t, pc)
 }
 
 // afterReturn is where the function that called a statement's went on: what is missing beside a change may be missing

@@ -203,11 +203,14 @@ func (a *Analysis) why(s *faultloc.Suspect, best *faultloc.Evidence, out *report
 
 // until names the statement up to which a store may be missing, if that is not the suspect itself.
 func (a *Analysis) until(e *faultloc.Evidence) string {
-	here, there := a.Symbols.Place(a.Hist.Op(e.At).PC), a.Symbols.Place(a.Hist.Op(e.Beside).PC)
-	if e.Beside == 0 || there == here {
+	if e.Beside == 0 {
 		return ""
 	}
-	return ", or next to " + there
+	there := a.besidePlace(e)
+	if there == a.placeOf(e.At) {
+		return ""
+	}
+	return fmt.Sprintf(", or next to %s:%d", there.File, there.Line)
 }
 
 // beneath names what constraints depend on.
@@ -318,6 +321,15 @@ func (a *Analysis) word(addr trace.Addr, size int, t mgpp.Timestamp) (v uint64, 
 }
 
 func (a *Analysis) repair(r *faultloc.Repair) string {
+	text := a.repairOne(r)
+	for _, n := range r.Others {
+		text += " and " + a.repairOne(&faultloc.Repair{Cell: n.Cell, Value: n.Value})
+	}
+	return text
+}
+
+// repairOne says what a repair would set its first field to.
+func (a *Analysis) repairOne(r *faultloc.Repair) string {
 	if len(r.Cell.Parts) > 0 {
 		var parts []string
 		for _, p := range r.Cell.Parts {
