@@ -315,6 +315,7 @@ type Evidence struct {
 	Sole       bool    // Crash: nothing is broken
 	Onward     bool    // RepairCell, Counterfactual: it counted on from a number that was wrong already
 	Flips      int     // Flip: inconsistencies that it turned from holding to broken; Outdated: it leads to a node whose birth did, or did until its death
+	Called     bool    // Outdated: Beside was done in a call of its function, and may be missing next to that call
 	Often      int     // Missing: in how many of Of like nodes the statement wrote the field; Habit: in how many of Of cases it ran
 	// Beside is Habit's other statement, or what concerned the node last (Missing): where this
 	// one should have run; Outdated: what the function did last for the node, if more than the

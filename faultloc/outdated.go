@@ -50,7 +50,8 @@ func outdated(in Input, tb *contributions, suspects []Suspect, repairs []Repair)
 			onward(in, &suspects, now.lastChange(in))
 		}
 		if e.At = t; e.Beside == 0 {
-			e.Beside = max(r.until(in, t), r.sisterCalls(in, t))
+			own, call := r.until(in, t), r.sisterCalls(in, t)
+			e.Beside, e.Called = max(own, call), call > own
 		}
 		if e.Beside == 0 {
 			e.Beside = r.upToDate(in, t)

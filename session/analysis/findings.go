@@ -235,21 +235,18 @@ func (a *Analysis) suspect(rank int, s *faultloc.Suspect, at mgpp.Timestamp) rep
 	return out
 }
 
-// besidePlace is the statement that is named beside a suspect: of an operation that another function did the call in the suspect's own, where
-// that is known to have led there.
+// besidePlace is the statement that is named beside a suspect: where a call of its function is meant, that call, if it is known which one
+// led there.
 func (a *Analysis) besidePlace(e *faultloc.Evidence) report.Place {
 	near := e.Beside
 	if e.Inside != 0 {
 		near = e.Inside
 	}
 	is := a.placeOf(near)
-	if e.Kind != faultloc.Outdated {
+	if !e.Called {
 		return is
 	}
 	own, pc := a.placeOf(e.At), a.Hist.Op(near).PC
-	if own.Function == is.Function {
-		return is
-	}
 	s := a.Statement(pc, a.stackOf(near, pc))
 	for _, p := range slices.Concat(s.Inlined, s.Callers) {
 		if p.Function == own.Function && p.File == own.File {
