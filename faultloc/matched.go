@@ -34,6 +34,9 @@ func matched(in Input, suspects []Suspect, repairs []Repair) []Suspect {
 		if !ok || len(left) == 0 {
 			continue
 		}
+		if w := in.History.LastWrite(r.Cell.Addr, uint64(r.Cell.Size), in.At); w > left[len(left)-1].t && !in.changed(w) {
+			continue // it was brought up to date since, as a height is, and stored as it was: that statement was wrong
+		}
 		onward(in, &suspects, last)
 		if len(left) > 1 {
 			continue
