@@ -221,6 +221,7 @@ func (a *Analysis) Bias() trace.Addr {
 // Event takes one event of the run.
 func (a *Analysis) Event(ev *trace.Event) error {
 	a.began = true
+	a.foretold.seen(ev.Thread)
 	if a.unended != nil {
 		return a.beyond(ev)
 	}
@@ -325,6 +326,7 @@ func (a *Analysis) Sites(sites []trace.StoreSite) error {
 // structures depend on no more than that the thread writes.
 func (a *Analysis) Stores(run *trace.Stores) error {
 	a.began = true
+	a.foretold.seen(run.Thread)
 	a.Schedule.GoesOn(run.Thread)
 	a.Schedule.Writes(run.Thread)
 	if a.unended != nil {

@@ -17,6 +17,8 @@ import (
 
 // foretold knows when threads called watched functions or returned: what they store after that is placed behind it.
 type foretold struct {
+	first    trace.ThreadID // that anything was heard of; 0: none yet
+	several  bool           // not only of that one
 	threads  trace.Threads[moments]
 	unjudged map[eval.Instance]bool
 	example  string // of the first of them
@@ -31,6 +33,14 @@ type moments struct {
 const maxMoments = 1 << 12
 
 func newForetold() *foretold { return &foretold{unjudged: map[eval.Instance]bool{}} }
+
+// seen notes whose events come.
+func (f *foretold) seen(thread trace.ThreadID) {
+	if f.first == 0 {
+		f.first = thread
+	}
+	f.several = f.several || thread != f.first && thread != 0
+}
 
 func (f *foretold) note(ev *trace.Event, now mgpp.Timestamp) {
 	if ev.Kind != trace.KindCall && ev.Kind != trace.KindReturn {
@@ -58,8 +68,8 @@ func (f *foretold) between(thread trace.ThreadID, from, to mgpp.Timestamp) bool 
 
 // inOrder leaves inconsistencies out that depend on a pointer which was stored too early.
 func (a *Analysis) inOrder(found []eval.Inconsistency, now mgpp.Timestamp) []eval.Inconsistency {
-	if a.prog.Engine != trace.EngineInline {
-		return found // stores have places of their own
+	if a.prog.Engine != trace.EngineInline || !a.foretold.several {
+		return found // stores have places of their own, or are one thread's: nothing is asked of thousands of inconsistencies at each C-point
 	}
 	v := a.Checker.View(now)
 	return a.without(found, v, func(in eval.Instance, d eval.Dep) bool {
