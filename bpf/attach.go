@@ -34,6 +34,9 @@ type Options struct {
 	// Interrupted gives a signal's hit the registers and the stack of its thread, if they are known: the kernel
 	// tells of a signal when it is delivered, behind the tracer's stop. nil: they are not.
 	Interrupted func(h *capture.Hit)
+	// Stripped is told once, by the goroutine of Run, that the kernel has taken breakpoints out since the first thread ended: what is
+	// delivered from then on may not be all. Nil: nobody looks.
+	Stripped func()
 }
 
 const (

@@ -77,9 +77,28 @@ func (e *Engine) Disown(child Child) error {
 	return nil
 }
 
-// giveBack writes the original bytes of a mapping, in pieces of neighbouring pages: each that has a place has most
-// likely been copied for the program already, and is copied for the child now.
+// giveBack writes the original bytes of a mapping.
 func giveBack(child Child, m mapping, places []inherited) error {
+	return eachPiece(m, places, func(code []byte, at uint64, places []inherited) error {
+		if _, err := child.ReadMemory(code, at); err != nil {
+			return nil // killed, or not to be read, nor executed then
+		}
+		changed := false
+		for _, p := range places {
+			if at := &code[p.offset-places[0].offset]; *at == int3 {
+				*at, changed = p.original, true
+			}
+		}
+		if !changed {
+			return nil
+		}
+		return child.WriteMemory(code, at)
+	})
+}
+
+// eachPiece goes through the places in a mapping, in pieces of neighbouring pages: each that has a place has most
+// likely been copied for the program already. f is given room for the bytes from the first place of a piece to its last, and where they lie.
+func eachPiece(m mapping, places []inherited, f func(code []byte, at uint64, places []inherited) error) error {
 	from, _ := slices.BinarySearchFunc(places, m.offset, func(p inherited, at uint64) int { return cmp.Compare(p.offset, at) })
 	to, _ := slices.BinarySearchFunc(places, m.offset+(m.hi-m.lo), func(p inherited, at uint64) int { return cmp.Compare(p.offset, at) })
 	for places = places[from:to]; len(places) > 0; {
@@ -88,20 +107,8 @@ func giveBack(child Child, m mapping, places []inherited) error {
 			n++
 		}
 		first, last := places[0].offset, places[n-1].offset
-		code := make([]byte, last-first+1)
-		if _, err := child.ReadMemory(code, m.lo+first-m.offset); err != nil {
-			return nil // killed, or not to be read, nor executed then
-		}
-		changed := false
-		for _, p := range places[:n] {
-			if at := &code[p.offset-first]; *at == int3 {
-				*at, changed = p.original, true
-			}
-		}
-		if changed {
-			if err := child.WriteMemory(code, m.lo+first-m.offset); err != nil {
-				return err
-			}
+		if err := f(make([]byte, last-first+1), m.lo+first-m.offset, places[:n]); err != nil {
+			return err
 		}
 		places = places[n:]
 	}

@@ -51,6 +51,8 @@ type run struct {
 	hit   capture.Hit
 	over  bool // the last record of the history was read
 	quiet int  // rounds without a record since the end
+
+	first *stripping // from when the first thread has ended on, nil once breakpoints were taken out
 }
 
 // drain reads records until the deadline. It says whether the history is
@@ -84,12 +86,20 @@ func (r *run) record() error {
 	if err := decode(r.rec.RawSample, r.e.start, &r.hit); err != nil {
 		return err
 	}
+	if s := r.first; s != nil && !s.whole(r.e, inRing(len(r.rec.RawSample)), r.rec.Remaining) {
+		r.first = nil
+		r.e.opts.Stripped()
+	}
 	switch r.hit.Op {
 	case codeMapped:
 		r.e.mapped(&r.hit)
 		return nil
 	case capture.Exit, capture.Exec:
 		r.over = true
+	case capture.ThreadExit:
+		if int(r.hit.Thread) == r.e.pid && r.e.opts.Stripped != nil {
+			r.first = r.e.watchOver()
+		}
 	case capture.Signal:
 		if r.e.opts.Interrupted != nil {
 			r.e.opts.Interrupted(&r.hit)
@@ -102,6 +112,9 @@ func (r *run) record() error {
 	}
 	return err
 }
+
+// inRing is what a record takes of the ring: a header, and whole words (kernel/bpf/ringbuf.c).
+func inRing(sample int) int { return (unix.BPF_RINGBUF_HDR_SZ + sample + 7) &^ 7 }
 
 // ended says whether nothing more will come. The last thread's records may come
 // before those of another that ends at the same moment: wait for the counts to

@@ -142,7 +142,7 @@ func (l *Program) attach(name string) (engine, error) {
 	}
 	unwind, static := l.unwinder(), l.wantsStatic()
 	if name == trace.EngineKernel {
-		return l.attachKernel(bpf.Options{Unwind: unwind.Unwinder(), Static: static, Libraries: (*opening)(l), Interrupted: l.interrupted})
+		return l.attachKernel(bpf.Options{Unwind: unwind.Unwinder(), Static: static, Libraries: (*opening)(l), Interrupted: l.interrupted, Stripped: l.stripped})
 	}
 	table, err := l.besideSanitizer()
 	if err != nil {

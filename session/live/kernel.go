@@ -42,6 +42,11 @@ func (l *Program) attachKernel(o bpf.Options) (engine, error) {
 	return k, nil
 }
 
+// stripped ends the history: the kernel has taken probes out.
+func (l *Program) stripped() {
+	l.Cease("its first thread has ended, and so the kernel took probes out of it when another program's recording ended; --engine inline records such a program")
+}
+
 func (k *kernelProbes) Run(ctx context.Context, sink capture.Sink) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
