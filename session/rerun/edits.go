@@ -74,9 +74,9 @@ func (r *Rerun) Edited(worth func(trace.Addr) int, suspected bool) (out []Edited
 // noteSites finds the instructions that the call executes, and what lies where they read on the stack.
 func (r *Rerun) noteSites(worth func(trace.Addr) int) {
 	c := r.again()
-	c.MaxSteps, c.Brief, c.Valueless, c.Sites = maxCall, false, true, true
+	c.MaxSteps, c.Brief, c.Sites = maxCall, false, true
 	r.sites = r.machine.Run(c).Sites
-	r.places, r.stands = map[uint64][]*replay.Site{}, map[uint64]standing{}
+	r.places = map[uint64][]*replay.Site{}
 	order := map[*replay.Site]int{}
 	for _, s := range r.sites {
 		order[s] = worth(trace.Addr(s.PC))
@@ -186,39 +186,20 @@ func (r *Rerun) argument(v uint64) bool {
 // copies tells where else the compiler has put an instruction, as it does where it inlines a function in several places; nil
 // if it stands in no inlined function.
 func (r *Rerun) copies(s *replay.Site) func(uint64) bool {
-	own := r.standing(s.PC)
-	if own.around == nil {
+	at, outer, _ := r.p.Symbols.Where(trace.Addr(s.PC))
+	if len(outer) == 0 {
 		return nil
 	}
-	text := r.machine.Text(s.PC)
+	text, known := r.machine.Text(s.PC), map[uint64]bool{s.PC: true}
 	return func(pc uint64) bool {
-		if pc == s.PC {
-			return true
+		is, ok := known[pc]
+		if !ok {
+			f, around, _ := r.p.Symbols.Where(trace.Addr(pc))
+			is = f.Line == at.Line && f.File == at.File && f.Function == at.Function && len(around) > 0 && around[0] != outer[0] && r.machine.Text(pc) == text
+			known[pc] = is
 		}
-		is := r.standing(pc)
-		return is.around != nil && is.line == own.line && is.file == own.file && is.function == own.function && is.around != own.around && r.machine.Text(pc) == text
+		return is
 	}
-}
-
-// standing is where an instruction stands.
-type standing struct {
-	file, function string
-	line           int
-	around         any // the frame into which that is inlined; nil: it is not
-}
-
-// standing is asked for each instruction of the call for each that is edited.
-func (r *Rerun) standing(pc uint64) standing {
-	s, known := r.stands[pc]
-	if !known {
-		f, around, _ := r.p.Symbols.Where(trace.Addr(pc))
-		s = standing{file: f.File, function: f.Function, line: f.Line}
-		if len(around) > 0 {
-			s.around = around[0]
-		}
-		r.stands[pc] = s
-	}
-	return s
 }
 
 // variables are other places on the stack, of the same call, that hold such a value as the one that is read.

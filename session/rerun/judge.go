@@ -282,54 +282,43 @@ func (r *Rerun) differing(run *replay.Run) (out []other) {
 	for parts < min(len(run.Effects), len(r.was.Effects)) && sameEffect(run.Effects[parts], r.was.Effects[parts]) {
 		parts++
 	}
-	words := written(r.was.Effects[parts:], written(run.Effects[parts:], r.words[:0]))
-	slices.Sort(words)
-	r.words = words
-	words = slices.Compact(words)
-	is := left(run.Effects[:parts], words, append(r.left[0][:0], make([]word, len(words))...))
-	was := left(r.was.Effects[parts:], words, append(r.left[1][:0], is...))
-	is = left(run.Effects[parts:], words, is)
-	r.left = [2][]word{is, was}
-	for i, at := range words {
-		if is[i] == was[i] {
-			continue
-		}
-		for k := range 8 {
-			here, there := is[i].wrote>>k&1 != 0, was[i].wrote>>k&1 != 0
-			if here != there || is[i].data[k] != was[i].data[k] {
-				out = append(out, other{at<<3 + uint64(k), is[i].data[k], here})
-			}
+	addrs := written(r.was.Effects[parts:], written(run.Effects[parts:], nil))
+	slices.Sort(addrs)
+	addrs = slices.Compact(addrs)
+	is, was := values(run.Effects, addrs), values(r.was.Effects, addrs)
+	for i, addr := range addrs {
+		if is[i] != was[i] {
+			out = append(out, other{addr, is[i].b, is[i].wrote})
 		}
 	}
 	return out
 }
 
-// written appends the words in which some effects wrote, by their number.
-func written(effects []replay.Effect, words []uint64) []uint64 {
+// written appends where some effects wrote.
+func written(effects []replay.Effect, addrs []uint64) []uint64 {
 	for i := range effects {
 		e := &effects[i]
-		for w := e.Addr >> 3; w<<3 < e.Addr+uint64(len(e.Data)); w++ {
-			words = append(words, w)
+		for k := range e.Data {
+			addrs = append(addrs, e.Addr+uint64(k))
 		}
 	}
-	return words
+	return addrs
 }
 
-// word is what effects left in eight bytes.
-type word struct {
-	data  [8]byte
-	wrote uint8 // a bit for each byte; what was not written is 0
+// value is what effects left at an address.
+type value struct {
+	b     byte
+	wrote bool
 }
 
-// left changes words, of which there are the numbers in order, as effects did.
-func left(effects []replay.Effect, words []uint64, out []word) []word {
+// values are what effects left at addresses, which are in order.
+func values(effects []replay.Effect, addrs []uint64) []value {
+	out := make([]value, len(addrs))
 	for i := range effects {
 		e := &effects[i]
-		at, _ := slices.BinarySearch(words, e.Addr>>3)
-		for ; at < len(words) && words[at]<<3 < e.Addr+uint64(len(e.Data)); at++ {
-			first := max(words[at]<<3, e.Addr)
-			n := copy(out[at].data[first&7:], e.Data[first-e.Addr:])
-			out[at].wrote |= uint8(1<<n-1) << (first & 7)
+		at, _ := slices.BinarySearch(addrs, e.Addr)
+		for ; at < len(addrs) && addrs[at]-e.Addr < uint64(len(e.Data)); at++ {
+			out[at] = value{e.Data[addrs[at]-e.Addr], true}
 		}
 	}
 	return out

@@ -85,12 +85,9 @@ type Rerun struct {
 	checked           uint64            // steps of evaluation of hypothetical views so far
 	limit             uint64            // of these
 	answers           map[string]answer // what cures said of bytes that are others
-	words             []uint64          // room for differing
-	left              [2][]word         // the same
 
 	sites  []*replay.Site            // the instructions that were executed, in the order in which they are edited; nil: not asked yet
 	places map[uint64][]*replay.Site // by the frame: what was read or written on the stack
-	stands map[uint64]standing       // what standing said
 	edited int                       // so many of the sites were
 	fields map[uint64]knownField     // what field said
 	trials int                       // experiments with edits
