@@ -56,9 +56,9 @@ func (s *Suspect) unanswered() bool {
 	return slices.ContainsFunc(s.Evidence, func(e Evidence) bool { return e.Unanswered })
 }
 
-// oddAlone: it stored, or counted by, what it never did before, or elsewhere.
+// oddAlone: it stored, or counted by, what it never did before.
 func (s *Suspect) oddAlone() bool {
 	return slices.ContainsFunc(s.Evidence, func(e Evidence) bool {
-		return e.Kind == Unlike && !e.Later && (e.Law == LawSame || e.Law == LawZero || e.Law == LawStep || e.Law == LawNull || e.Law == LawField || e.Law == LawOutside)
+		return e.Kind == Unlike && !e.Later && (e.Law == LawSame || e.Law == LawZero || e.Law == LawStep || e.Law == LawNull)
 	})
 }
