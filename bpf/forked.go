@@ -56,49 +56,60 @@ func (e *Engine) Disown(child Child) error {
 	if e.places == nil {
 		e.places = e.inherited()
 	}
-	maps, err := readMaps(child.TID())
+	err := e.eachPiece(child.TID(), e.places, func(_ int, code []byte, at uint64, places []inherited) error {
+		return giveBack(child, code, at, places)
+	})
 	if err != nil {
-		return nil // killed meanwhile
+		return fmt.Errorf("breakpoints in process %d: %w", child.TID(), err)
+	}
+	return nil
+}
+
+// giveBack writes the original bytes of some places, of which the first lies at an address; code is room for what lies there.
+func giveBack(child Child, code []byte, at uint64, places []inherited) error {
+	if _, err := child.ReadMemory(code, at); err != nil {
+		return nil // killed, or not to be read, nor executed then
+	}
+	changed := false
+	for _, p := range places {
+		if b := &code[p.offset-places[0].offset]; *b == int3 {
+			*b, changed = p.original, true
+		}
+	}
+	if !changed {
+		return nil
+	}
+	return child.WriteMemory(code, at)
+}
+
+// eachPiece goes through the places, by image, that are mapped in a process where the kernel puts breakpoints in, as piecesOf does.
+// Of a process that has ended, and of images that are gone, there are none.
+func (e *Engine) eachPiece(tid int, places [][]inherited, f func(image int, code []byte, at uint64, places []inherited) error) error {
+	maps, err := readMaps(tid)
+	if err != nil {
+		return nil
 	}
 	for i, im := range e.plan.Images {
-		of, err := findImage(child.TID(), im.Path, maps)
+		of, err := findImage(tid, im.Path, maps)
 		if err != nil {
-			continue // it is gone, and its mappings with it
+			continue
 		}
 		for _, m := range of.maps {
 			if m.write || m.shared { // the kernel puts none in there
 				continue
 			}
-			if err := giveBack(child, m, e.places[i]); err != nil {
-				return fmt.Errorf("breakpoints in process %d: %w", child.TID(), err)
+			err := piecesOf(m, places[i], func(code []byte, at uint64, places []inherited) error { return f(i, code, at, places) })
+			if err != nil {
+				return err
 			}
 		}
 	}
 	return nil
 }
 
-// giveBack writes the original bytes of a mapping.
-func giveBack(child Child, m mapping, places []inherited) error {
-	return eachPiece(m, places, func(code []byte, at uint64, places []inherited) error {
-		if _, err := child.ReadMemory(code, at); err != nil {
-			return nil // killed, or not to be read, nor executed then
-		}
-		changed := false
-		for _, p := range places {
-			if at := &code[p.offset-places[0].offset]; *at == int3 {
-				*at, changed = p.original, true
-			}
-		}
-		if !changed {
-			return nil
-		}
-		return child.WriteMemory(code, at)
-	})
-}
-
-// eachPiece goes through the places in a mapping, in pieces of neighbouring pages: each that has a place has most
+// piecesOf goes through the places in a mapping, in pieces of neighbouring pages: each that has a place has most
 // likely been copied for the program already. f is given room for the bytes from the first place of a piece to its last, and where they lie.
-func eachPiece(m mapping, places []inherited, f func(code []byte, at uint64, places []inherited) error) error {
+func piecesOf(m mapping, places []inherited, f func(code []byte, at uint64, places []inherited) error) error {
 	from, _ := slices.BinarySearchFunc(places, m.offset, func(p inherited, at uint64) int { return cmp.Compare(p.offset, at) })
 	to, _ := slices.BinarySearchFunc(places, m.offset+(m.hi-m.lo), func(p inherited, at uint64) int { return cmp.Compare(p.offset, at) })
 	for places = places[from:to]; len(places) > 0; {

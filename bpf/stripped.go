@@ -3,6 +3,7 @@ package bpf
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 )
 
@@ -19,10 +20,21 @@ type stripping struct {
 	sure   int           // bytes of the ring that were there at the last look
 }
 
-// watchOver begins it.
+// watchOver begins it; nil: no other thread is left.
 func (e *Engine) watchOver() *stripping {
+	if _, ok := anotherThread(e.pid); !ok {
+		return nil
+	}
 	s := &stripping{pid: e.pid, places: e.inherited()}
-	s.look(e, func(image int, of []inherited) { s.places[image] = of })
+	type place struct {
+		image int
+		at    inherited
+	}
+	none := map[place]bool{} // have had none
+	s.lacking(e, func(image int, p inherited) { none[place{image, p}] = true })
+	for i := range s.places {
+		s.places[i] = slices.DeleteFunc(s.places[i], func(p inherited) bool { return none[place{i, p}] })
+	}
 	return s
 }
 
@@ -34,13 +46,13 @@ func (s *stripping) whole(e *Engine, size, remain int) bool {
 		return true
 	}
 	whole := true
-	s.look(e, func(image int, of []inherited) { whole = whole && len(of) == len(s.places[image]) })
+	s.lacking(e, func(int, inherited) { whole = false })
 	s.sure = remain
 	return whole
 }
 
-// look tells of each image that is mapped which of its places have a breakpoint.
-func (s *stripping) look(e *Engine, tell func(image int, with []inherited)) {
+// lacking tells of the places that are mapped, can be read, and have no breakpoint.
+func (s *stripping) lacking(e *Engine, tell func(image int, p inherited)) {
 	tid, ok := anotherThread(s.pid)
 	if !ok {
 		return
@@ -50,35 +62,17 @@ func (s *stripping) look(e *Engine, tell func(image int, with []inherited)) {
 		return
 	}
 	defer mem.Close()
-	maps, err := readMaps(tid)
-	if err != nil {
-		return
-	}
-	for i, im := range e.plan.Images {
-		of, err := findImage(tid, im.Path, maps)
-		if err != nil || len(of.maps) == 0 {
-			continue
+	_ = e.eachPiece(tid, s.places, func(image int, code []byte, at uint64, places []inherited) error {
+		if _, err := mem.ReadAt(code, int64(at)); err != nil {
+			return nil // it can not be asked
 		}
-		var with []inherited
-		for _, m := range of.maps {
-			if m.write || m.shared { // the kernel puts none in there
-				continue
+		for _, p := range places {
+			if code[p.offset-places[0].offset] != int3 {
+				tell(image, p)
 			}
-			_ = eachPiece(m, s.places[i], func(code []byte, at uint64, places []inherited) error {
-				if _, err := mem.ReadAt(code, int64(at)); err != nil {
-					with = append(with, places...) // it can not be asked
-					return nil
-				}
-				for _, p := range places {
-					if code[p.offset-places[0].offset] == int3 {
-						with = append(with, p)
-					}
-				}
-				return nil
-			})
 		}
-		tell(i, with)
-	}
+		return nil
+	})
 }
 
 // anotherThread is one of a process that is not the first.

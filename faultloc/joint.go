@@ -29,8 +29,8 @@ func (l *lab) joint(have []Repair) (Repair, bool) {
 			continue
 		}
 		m.Says(inc.Instance, l.view, func(addr trace.Addr, v uint64) {
-			c, ok := l.in.Cells.Cell(addr, l.view)
-			if !ok || c.Addr != addr || c.Pointer || len(c.Parts) > 0 || !fits(v, c.Size) {
+			c, ok := l.saidCell(addr, v)
+			if !ok {
 				return
 			}
 			if len(said[c.Obj]) == 0 {

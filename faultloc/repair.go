@@ -550,9 +550,10 @@ func (l *lab) pointers(c Cell, now uint64, known bool, moved []uint64, add func(
 	}
 	var leads []uint64 // where it may lead to
 	loops := l.loops(c)
+	var stored []uint64 // by others, and it may lead there
 	for _, v := range moved {
 		if o := l.in.Cells.At(trace.Addr(v), l.view); len(c.places(o)) > 0 && (o != c.Obj || loops) {
-			leads = append(leads, v&^c.Tags)
+			stored, leads = append(stored, v), append(leads, v&^c.Tags)
 		}
 	}
 	for _, o := range l.nearby(c) {
@@ -576,8 +577,8 @@ func (l *lab) pointers(c Cell, now uint64, known bool, moved []uint64, add func(
 	for _, bit := range flips {
 		add(now ^ bit)
 	}
-	for _, v := range moved {
-		if o := l.in.Cells.At(trace.Addr(v), l.view); len(flips) > 0 && v&^c.Tags != now&^c.Tags && len(c.places(o)) > 0 && (o != c.Obj || loops) {
+	for _, v := range stored {
+		if len(flips) > 0 && v&^c.Tags != now&^c.Tags {
 			add(v)
 		}
 	}

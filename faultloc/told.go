@@ -76,10 +76,16 @@ func (s *told) has(c Cell) bool {
 	return slices.ContainsFunc(s.cells, func(o Cell) bool { return o.Addr == c.Addr })
 }
 
+// saidCell is the number at an address, if it can be what an equation says that it is.
+func (l *lab) saidCell(addr trace.Addr, v uint64) (c Cell, ok bool) {
+	c, ok = l.in.Cells.Cell(addr, l.view)
+	return c, ok && c.Addr == addr && !c.Pointer && len(c.Parts) == 0 && fits(v, c.Size)
+}
+
 // toldCell is the number at an address, and the statement that was the last to write it, since the last healthy C-point.
 func (l *lab) toldCell(addr trace.Addr, v uint64) (c Cell, statement string, ok bool) {
-	c, ok = l.in.Cells.Cell(addr, l.view)
-	if !ok || c.Addr != addr || c.Pointer || len(c.Parts) > 0 || !fits(v, c.Size) {
+	c, ok = l.saidCell(addr, v)
+	if !ok {
 		return c, "", false
 	}
 	t := l.in.History.LastWrite(addr, uint64(c.Size), l.in.At)

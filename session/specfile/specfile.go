@@ -66,6 +66,7 @@ func Read(file string, p check.Program) (*check.Spec, *syntax.File, string, erro
 // says what it holds.
 func Describe(file, prog string, debugDirs []string) (string, error) {
 	var p check.Program
+	var needed *symbol.Program // without the libraries that it may open; nil: there are none
 	if prog != "" {
 		o := objfile.Options{DebugDirs: debugDirs}
 		f, err := objfile.Open(prog, o)
@@ -89,11 +90,14 @@ func Describe(file, prog string, debugDirs []string) (string, error) {
 			files = append(files, im.Obj)
 		}
 		p = &symbol.Program{Objs: files, Sources: &symbol.Sources{}}
-		if _, _, _, err := Read(file, p); err != nil && len(may) > 0 { // as when it runs: see live.Program.prepare
-			p = &symbol.Program{Objs: files[:len(images)], Sources: &symbol.Sources{}}
+		if len(may) > 0 {
+			needed = &symbol.Program{Objs: files[:len(images)], Sources: &symbol.Sources{}}
 		}
 	}
 	spec, tree, text, err := Read(file, p)
+	if err != nil && needed != nil { // as when it runs: see live.Program.prepare
+		spec, tree, text, err = Read(file, needed)
+	}
 	if err != nil {
 		return "", err
 	}

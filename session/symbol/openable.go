@@ -157,18 +157,13 @@ func isDir(path string) bool {
 	return err == nil && st.IsDir()
 }
 
+// sharedDirs have files of many programs.
+var sharedDirs = []string{"/", "/usr", "/tmp", "/var", "/etc", "/opt", "/home", "/root", "/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local", "/usr/local/bin", "/usr/share"}
+
 // systemDir: a directory has files of all the machine, or of no kind that could be told.
 func systemDir(path string) bool {
 	path = filepath.Clean(path)
-	if slices.Contains(linkerDirs, path) {
-		return true
-	}
-	for _, dir := range []string{"/", "/usr", "/tmp", "/var", "/etc", "/opt", "/home", "/root", "/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local", "/usr/local/bin", "/usr/share"} {
-		if path == dir {
-			return true
-		}
-	}
-	return strings.HasPrefix(path, "/proc") || strings.HasPrefix(path, "/sys") || strings.HasPrefix(path, "/dev")
+	return slices.Contains(linkerDirs, path) || slices.Contains(sharedDirs, path) || strings.HasPrefix(path, "/proc") || strings.HasPrefix(path, "/sys") || strings.HasPrefix(path, "/dev")
 }
 
 // Bounds of what is looked at for libraries beside the program: how deep its directory is searched, and how many files.
