@@ -84,6 +84,9 @@ type Inconsistency struct {
 	Instance Instance
 	Reason   string
 	Total    int // how many bindings this one stands for (a cycle of 1,000 nodes is one)
+	// Through and Block are those of its Result.
+	Through trace.Addr
+	Block   mgpp.NodeID
 }
 
 // Model is what fault location asks of the checker. Times are any time of the

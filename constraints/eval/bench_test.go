@@ -218,3 +218,23 @@ func BenchmarkHypothetical(b *testing.B) {
 		f.c.All(mgpp.With(v, f.root+trace.Addr(8+8*(i%2)), make([]byte, 8)))
 	}
 }
+
+// BenchmarkStaysBroken checks after each insertion where every node is inconsistent, as where all lead to a variable on
+// a stack.
+func BenchmarkStaysBroken(b *testing.B) {
+	for _, n := range []int{100, 1000, 10_000, 100_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			l := newRing(b, benchRing+"never: n X; X.v == 1;", n)
+			l.check()
+			b.ResetTimer()
+			for range b.N {
+				b.StopTimer()
+				l.insert()
+				b.StartTimer()
+				if found := l.check(); len(found) < n {
+					b.Fatal(len(found))
+				}
+			}
+		})
+	}
+}

@@ -199,7 +199,7 @@ func (c *Checker) GuardHeld(constraint int) bool { return c.held[constraint] }
 func (c *Checker) All(v mgpp.View) (list []Inconsistency) {
 	defer c.halted()
 	c.begin()
-	return c.on(v).list()
+	return slices.Clone(c.on(v).list())
 }
 
 // Broken returns the instances that All lists, in no order: for callers that do not
@@ -319,12 +319,13 @@ func sortInconsistencies(s []Inconsistency) {
 
 // Compare orders instances.
 func (i Instance) Compare(j Instance) int {
-	return cmp.Or(
-		cmp.Compare(i.Constraint, j.Constraint),
-		slices.Compare(i.Nodes[:], j.Nodes[:]),
-		slices.Compare(i.Index[:], j.Index[:]),
-		cmp.Compare(i.SCC, j.SCC),
-	)
+	if i.Constraint != j.Constraint {
+		return cmp.Compare(i.Constraint, j.Constraint)
+	}
+	if i.Nodes != j.Nodes {
+		return slices.Compare(i.Nodes[:], j.Nodes[:])
+	}
+	return cmp.Or(slices.Compare(i.Index[:], j.Index[:]), cmp.Compare(i.SCC, j.SCC))
 }
 
 // Label names what an instance is an instance of: the constraint's label,

@@ -13,6 +13,7 @@ import (
 type state struct {
 	env    *env
 	broken map[binding][]Inconsistency // a reason is given to them when it is asked for
+	told   told                        // the same in order, with reasons, as of when it was asked for last
 	cycles []cycles                    // by constraint; used where acyclic
 	counts []counted
 	size   int // objects that there are
@@ -101,43 +102,6 @@ func (c *Checker) spend(e *env) {
 	e.cost = 0
 }
 
-// put files inconsistencies under their bindings.
-func (s *state) put(list []Inconsistency) {
-	for _, inc := range list {
-		b := binding{inc.Instance.Constraint, inc.Instance.Nodes}
-		s.broken[b] = append(s.broken[b], inc)
-	}
-}
-
-// drop forgets all bindings of a constraint.
-func (s *state) drop(constraint int) {
-	for b := range s.broken {
-		if b.constraint == constraint {
-			delete(s.broken, b)
-		}
-	}
-}
-
-// list returns all inconsistencies in order.
-func (s *state) list() []Inconsistency {
-	if s.whole() {
-		return nil
-	}
-	var out []Inconsistency
-	if len(s.broken) > 0 {
-		s.env.g.Exact() // what is said of them, and what is asked next, is of other times too
-	}
-	for _, l := range s.broken {
-		for i := range l {
-			s.env.explain(&l[i])
-		}
-		out = append(out, l...)
-	}
-	out = s.cyclic(out)
-	sortInconsistencies(out)
-	return out
-}
-
 // whole: nothing is inconsistent.
 func (s *state) whole() bool {
 	for i := range s.cycles {
@@ -161,7 +125,8 @@ func (s *state) cyclic(out []Inconsistency) []Inconsistency {
 
 // Check returns the inconsistencies at t, those that concern type only if that
 // is not nil. It re-evaluates only what the operations touched that lie between t and
-// the time that was asked about before.
+// the time that was asked about before, and what stays broken costs nothing. The result is read-only, and
+// holds until the checker is asked anything else.
 func (c *Checker) Check(t mgpp.Timestamp, only *check.NodeType) (out []Inconsistency) {
 	defer c.halted()
 	c.begin()
@@ -171,7 +136,7 @@ func (c *Checker) Check(t mgpp.Timestamp, only *check.NodeType) (out []Inconsist
 	}
 	out = c.at(t).list()
 	if only != nil {
-		out = slices.DeleteFunc(out, func(i Inconsistency) bool { return !c.For(i.Instance, only) })
+		out = slices.DeleteFunc(slices.Clone(out), func(i Inconsistency) bool { return !c.For(i.Instance, only) })
 	}
 	return out
 }
@@ -331,7 +296,7 @@ func (s *state) replace(d *delta) {
 		}
 	}
 	for _, b := range d.list {
-		delete(s.broken, b)
+		s.forget(b)
 	}
 	s.put(fresh)
 }
@@ -415,6 +380,7 @@ func (c *Checker) over(v mgpp.View, changed []graph.Span) *state {
 	for b, l := range base.broken {
 		if !d.has(b) {
 			s.broken[b] = l
+			s.told.differs(b)
 		}
 	}
 	s.cycles = base.cyclesOver(d, after)

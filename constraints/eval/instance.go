@@ -48,7 +48,20 @@ func (e *env) explain(inc *Inconsistency) {
 		k := &e.c.infos[inc.Instance.Constraint]
 		_, whole := e.bindInstance(k, inc.Instance)
 		inc.Reason = e.reason(k, whole)
+		inc.Through, inc.Block = e.through(k, whole)
 	}
+}
+
+// through is why the instance in the frame, which is broken, can not be known, if that is why: see Result.
+func (e *env) through(k *info, whole bool) (trace.Addr, mgpp.NodeID) {
+	if !whole {
+		return 0, 0
+	}
+	v := e.satisfied(k)
+	if v.defined() {
+		return 0, 0
+	}
+	return trace.Addr(v.bits), v.node
 }
 
 // guarded reports whether the guard holds.
@@ -237,10 +250,8 @@ func (c *Checker) Eval(i Instance, v mgpp.View) (result Result) {
 		r.Reason = e.reason(k, whole)
 	}
 	r.Deps = e.rec.deps
-	if r.Verdict == Broken && whole {
-		if v := e.satisfied(k); !v.defined() {
-			r.Through, r.Block = trace.Addr(v.bits), v.node
-		}
+	if r.Verdict == Broken {
+		r.Through, r.Block = e.through(k, whole)
 	}
 	return r
 }

@@ -186,7 +186,7 @@ func TestEvalAndDependencies(t *testing.T) {
 			v := s.h.At(at)
 			for _, inc := range s.c.All(v) {
 				r := s.c.Eval(inc.Instance, v)
-				if r.Verdict != eval.Broken || r.Reason != inc.Reason {
+				if r.Verdict != eval.Broken || r.Reason != inc.Reason || r.Through != inc.Through || r.Block != inc.Block {
 					t.Fatalf("at %d: All says %v, Eval %v %q", at, s.lines([]eval.Inconsistency{inc}), r.Verdict, r.Reason)
 				}
 				next := mgpp.Timestamp(0)

@@ -105,11 +105,11 @@ func (v value) tri() tri {
 	return no
 }
 
-// same reports whether two values are the same, the reasons of undefined ones
+// same reports whether two values are the same, of undefined ones the reasons and what they lead to
 // included.
 func (v value) same(w value) bool {
 	if v.kind == undefined {
-		return w.kind == undefined && v.why == w.why && v.src == w.src
+		return w.kind == undefined && v.why == w.why && v.src == w.src && v.bits == w.bits && v.node == w.node
 	}
 	return v.kind == w.kind && v.bits == w.bits && v.tgt == w.tgt && v.obj == w.obj && v.node == w.node
 }

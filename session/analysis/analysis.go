@@ -238,7 +238,7 @@ func (a *Analysis) checkAt(c *eval.CPoint, pc trace.Addr) {
 	}
 	a.judgedLast = a.unchecked > 0
 	if len(found) > 0 {
-		found = a.inOrder(a.offStack(a.unentered(a.unrounded(a.counted(a.unpooled(found, now)), now), now), *c), now)
+		found = a.inOrder(a.offStack(a.unentered(a.unrounded(a.counted(a.unpooled(found, now)), now)), *c), now)
 	}
 	if a.Checker.Stopped() { // meanwhile: what excuses them may not have been seen
 		a.checked--

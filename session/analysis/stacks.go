@@ -84,17 +84,15 @@ func (a *Analysis) elsewhere(addr trace.Addr) bool {
 // offStack leaves inconsistencies out that may be none, could what lies on a stack be read, or what the
 // specification does not declare.
 func (a *Analysis) offStack(found []eval.Inconsistency, c eval.CPoint) []eval.Inconsistency {
-	v := a.Checker.View(a.Hist.Now())
 	return slices.DeleteFunc(found, func(inc eval.Inconsistency) bool {
-		r := a.Checker.Eval(inc.Instance, v)
-		if a.note(inc, &r) {
+		if a.note(inc) {
 			return true
 		}
-		if r.Through == 0 || !a.stacks.inUse(r.Through, c) {
+		if inc.Through == 0 || !a.stacks.inUse(inc.Through, c) {
 			return false
 		}
 		if len(a.stacks.unjudged) == 0 {
-			a.stacks.example = fmt.Sprintf("%s: %s, %#x", a.Checker.Label(inc.Instance), r.Reason, uint64(r.Through))
+			a.stacks.example = fmt.Sprintf("%s: %s, %#x", a.Checker.Label(inc.Instance), inc.Reason, uint64(inc.Through))
 		}
 		a.stacks.unjudged[inc.Instance] = true
 		return true

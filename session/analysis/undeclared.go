@@ -26,8 +26,8 @@ type undeclared struct {
 const maxUndeclared = 4
 
 // note says whether an instance is broken for want of a declaration only.
-func (a *Analysis) note(inc eval.Inconsistency, r *eval.Result) bool {
-	place := a.undeclaredAt(r.Through, r.Block)
+func (a *Analysis) note(inc eval.Inconsistency) bool {
+	place := a.undeclaredAt(inc.Through, inc.Block)
 	if place == "" {
 		return false
 	}

@@ -6,19 +6,17 @@ import (
 
 	"mgtrace/constraints/check"
 	"mgtrace/constraints/eval"
-	"mgtrace/mgpp"
 	"mgtrace/report"
 )
 
 // unentered leaves inconsistencies out that may be none, were the nodes known that had entered before mgtrace came to a
 // process: what leads to one leads to no node, and what asks which there are, or for ways between them, misses it.
-func (a *Analysis) unentered(found []eval.Inconsistency, at mgpp.Timestamp) []eval.Inconsistency {
+func (a *Analysis) unentered(found []eval.Inconsistency) []eval.Inconsistency {
 	if a.prog.Before == nil || len(a.spec.Members) == 0 {
 		return found
 	}
-	v := a.Checker.View(at)
-	return slices.DeleteFunc(slices.Clone(found), func(inc eval.Inconsistency) bool {
-		if !a.asksWhich(inc.Instance.Constraint) && a.Checker.Eval(inc.Instance, v).Through == 0 {
+	return slices.DeleteFunc(found, func(inc eval.Inconsistency) bool {
+		if !a.asksWhich(inc.Instance.Constraint) && inc.Through == 0 {
 			return false
 		}
 		a.strange[inc.Instance] = true
