@@ -148,7 +148,7 @@ func untilWritten(t *testing.T, file string, recorder int) {
 	}
 }
 
-// TestLastOnDisk records a program whose whole trace would take fifteen times the
+// TestLastOnDisk records a program whose whole trace would take seven times the
 // limit. At no time the files take more; a recorder that is killed leaves what it
 // had, which can be analysed.
 func TestLastOnDisk(t *testing.T) {
@@ -157,9 +157,9 @@ func TestLastOnDisk(t *testing.T) {
 	const limit = 1_300_000
 	for _, kill := range []bool{false, true} {
 		file := filepath.Join(t.TempDir(), "t.mgt")
-		nodes := "450000" // about 45 bytes in the trace each
+		nodes := "200000" // about 45 bytes in the trace each
 		if kill {
-			nodes = "150000"
+			nodes = "100000"
 		}
 		args := []string{"record", "--engine", "inline", "--last", fmt.Sprint(limit), "-o", file, bin, "--spec", spec, "--", nodes, nodes}
 		if kill {

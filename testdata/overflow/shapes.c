@@ -9,7 +9,8 @@
  *	                    the program writes then (direct), likewise FRAME
  *	         STRUCT     a function pointer in the structure that begins with the buffer
  *	         MEMBER     one behind a buffer in the middle of a structure
- *	-DHOW=MEMCPY STRCPY STRNCPY STRCAT STRNCAT SPRINTF SNPRINTF SSCANF READ LOOP POINTER
+ *	-DHOW=MEMCPY STRCPY STRNCPY STRCAT STRNCAT SPRINTF SNPRINTF SSCANF READ LOOP POINTER;
+ *	                    without it all of them, one after the other
  *	-DINDIRECT          the destination is reached through a pointer in another function,
  *	                    and what is copied lies in a block too
  *	-DSET               the destination is a pointer that another statement has set (STRUCT),
@@ -27,7 +28,15 @@
 #define FRAME 4
 #define STRUCT 5
 #define MEMBER 6
-enum { MEMCPY, STRCPY, STRNCPY, STRCAT, STRNCAT, SPRINTF, SNPRINTF, SSCANF, READ, LOOP, POINTER };
+enum { MEMCPY, STRCPY, STRNCPY, STRCAT, STRNCAT, SPRINTF, SNPRINTF, SSCANF, READ, LOOP, POINTER, ALL };
+
+#ifndef HOW
+static int how;
+#define HOW how
+#define EACH for (how = 0; how < ALL; how++)
+#else
+#define EACH
+#endif
 
 #define ROOM 64
 
@@ -98,7 +107,7 @@ __attribute__((noinline)) static void through(char *to)
 #define FILL(to) COPY(to) /* FAULT */
 #endif
 
-int main(void)
+static void once(void)
 {
 	size_t reach = ROOM - 1;
 #ifdef FAULT
@@ -139,7 +148,7 @@ int main(void)
 	next->reach = &saved;
 	if (TARGET == JUMP && setjmp(next->jump)) {
 		puts("jumped");
-		_exit(0);
+		return;
 	}
 	FILL(buffer); /* FAULT */
 #ifndef FAULT /* what is broken is not used: the fault is enough */
@@ -151,6 +160,11 @@ int main(void)
 		longjmp(next->jump, 1);
 #endif
 #endif
+}
+
+int main(void)
+{
+	EACH once();
 	fflush(stdout);
 	_exit(0);
 }
