@@ -1,6 +1,8 @@
 package eval
 
 import (
+	"bytes"
+	"iter"
 	"slices"
 
 	"mgtrace/constraints/check"
@@ -23,8 +25,11 @@ type binding struct {
 //     which its way leads there
 //  3. each of these bound to the site's variable, the others by joins
 type delta struct {
-	c     *Checker
-	ch    *graph.Changes
+	c  *Checker
+	ch *graph.Changes
+
+	before, after *env
+
 	all   []bool // by constraint: every binding
 	list  []binding
 	in    listed  // of list, where that is long
@@ -76,7 +81,7 @@ func (d *delta) gather(e *env) {
 		for i := range d.c.sites[k] {
 			if s := &d.c.sites[k][i]; s.kind != readsAttr && s.kind != readsCount && !d.all[k] {
 				d.roots = d.rootsOf(e, s, d.roots[:0])
-				d.anew[k] = d.anew[k] || s.kind == readsPin && d.dirty(e, s)
+				d.anew[k] = d.anew[k] || s.kind == readsPin && d.isDirty(e, s)
 				d.bindRoots(e, k, s)
 			}
 		}
@@ -160,11 +165,26 @@ func (d *delta) rootsOf(e *env, s *site, out []graph.ObjID) []graph.ObjID {
 			continue
 		}
 		hit := s.typ == nil && !own || o.Touches(s.lo, s.hi, x.size)
+		if hit && own && s.number && d.same(o, s) {
+			continue
+		}
 		if hit || len(s.chain.hops) > 0 && (e.changed != nil || !e.g.Whole(o.Obj)) {
 			out = e.ascend(s.chain.hops, o.Obj, hit, out)
 		}
 	}
 	return out
+}
+
+// same: a declared object's number is the same in both views. What else lies in its part of the object changed: a table's
+// count beside its room, by which all are asked where they belong.
+func (d *delta) same(o *graph.Dirt, s *site) bool {
+	n := s.hi - s.lo
+	if o.Life || n <= 0 || n > int64(len(d.after.data)) {
+		return false
+	}
+	addr := d.c.g.Object(o.Obj).Addr + trace.Addr(s.lo)
+	was, is := d.before.read(addr, n, nil), d.after.read(addr, n, nil)
+	return was == is && bytes.Equal(d.before.data[:n], d.after.data[:n])
 }
 
 // dirtyObject is what sites ask of an object that has dirt.
@@ -189,40 +209,63 @@ func (d *delta) objectsOf(e *env) []dirtyObject {
 	return d.objects
 }
 
-// dirty reports whether a pin was written to.
-func (d *delta) dirty(e *env, s *site) bool {
-	for i := range d.ch.Dirt {
-		if o := &d.ch.Dirt[i]; int(e.g.Object(o.Obj).Global) == s.chain.global && o.Mask != 0 && o.Touches(s.lo, s.hi, e.g.Size(o.Obj, e.t)) {
-			return true
+// dirty returns the objects with dirt in the cells of a pin.
+func (d *delta) dirty(e *env, s *site) iter.Seq[*graph.Dirt] {
+	return func(yield func(*graph.Dirt) bool) {
+		for i, x := range d.objectsOf(e) {
+			o := &d.ch.Dirt[i]
+			mine := x.typ.Is(s.typ) || d.reads(e, s, o.Obj)
+			if s.chain.global > 0 {
+				mine = x.global == s.chain.global
+			}
+			if mine && (o.Mask != 0 && o.Touches(s.lo, s.hi, x.size) || o.Life) && !yield(o) {
+				return
+			}
 		}
+	}
+}
+
+// reads: the cells of a pin may lie in an object of another type, into the middle of which a pointer leads.
+func (d *delta) reads(e *env, s *site, o graph.ObjID) bool {
+	return len(s.base.hops) > 0 && (e.changed != nil || !e.g.Whole(o)) && len(e.ascend(s.base.hops, o, false, nil)) > 0
+}
+
+func (d *delta) isDirty(e *env, s *site) bool {
+	for range d.dirty(e, s) {
+		return true
 	}
 	return false
 }
 
 // pinRoots appends the objects that the cells of the pin lead to that may have changed.
 func (d *delta) pinRoots(e *env, s *site, out []graph.ObjID) []graph.ObjID {
-	if !d.dirty(e, s) {
-		return out
-	}
-	g := e.g.Global(s.chain.global - 1)
-	if d.args {
-		d.loose = true
-		return append(out, g)
-	}
-	d.ch.Find(g).EachPart(e.g.Size(g, e.t), func(lo, hi int64) {
-		for k := max(0, (lo-s.lo)/s.stride); k < s.cells && s.lo+k*s.stride < hi; k++ {
-			v := e.loadPointer(0, e.g.Object(g).Addr+trace.Addr(s.lo+k*s.stride), s.pin.Coded, s.pin.Weak, s.pin.To, elemOf(s.pin.Type), s.pin)
-			switch {
-			case v.isNull():
-			case v.kind == pointer && v.defined() && v.obj != 0:
-				out = append(out, v.obj)
-				e.g.Beside(v.obj, e.t, func(o graph.ObjID) { out = append(out, o) }) // at the same place
-			default:
-				d.loose = true
-				out = append(out, g)
-			}
+	for o := range d.dirty(e, s) {
+		whole := s.chain.global > 0 || !o.Life && e.g.Whole(o.Obj) && e.g.Object(o.Obj).Type.Is(s.typ) // else it is not known where the cells lie
+		if d.args || !whole {
+			d.loose = true
+			out = append(out, o.Obj)
+			continue
 		}
-	})
+		size, at := int64(e.g.Size(o.Obj, e.t)), e.g.Object(o.Obj).Addr
+		cells := s.cells
+		if cells < 0 {
+			cells = (size - s.lo - 8 + s.stride) / s.stride
+		}
+		o.EachPart(uint64(size), func(lo, hi int64) {
+			for k := max(0, (lo-s.lo)/s.stride); k < cells && s.lo+k*s.stride < hi; k++ {
+				v := e.loadPointer(0, at+trace.Addr(s.lo+k*s.stride), s.pin.Coded, s.pin.Weak, s.pin.To, elemOf(s.pin.Type), s.pin)
+				switch {
+				case v.isNull():
+				case v.kind == pointer && v.defined() && v.obj != 0:
+					out = append(out, v.obj)
+					e.g.Beside(v.obj, e.t, func(o graph.ObjID) { out = append(out, o) }) // at the same place
+				default:
+					d.loose = true
+					out = append(out, o.Obj)
+				}
+			}
+		})
+	}
 	return out
 }
 
@@ -398,9 +441,10 @@ func (d *delta) cascade(e *env, set map[attrKey]bool) {
 	}
 }
 
-// reaches finds out what the sets that are kept have in one view but not in the
+// between says which views differ by the delta, and finds out what the sets that are kept have in one but not in the
 // other: objects that roots reach in one only begin or end there.
-func (d *delta) reaches(before, after *env) {
+func (d *delta) between(before, after *env) {
+	d.before, d.after = before, after
 	d.flips = d.c.reach.between(before, after, d.ch)
 	for _, s := range d.c.reach.roots {
 		for o := range d.flips[s.index] {

@@ -208,7 +208,7 @@ func (c *Checker) advance(s *state, t mgpp.Timestamp) {
 	before := s.env
 	after := c.nextEnv(v)
 	d := c.stepDelta(ch)
-	d.reaches(before, after)
+	d.between(before, after)
 	stale, who := d.stale, c.newConcerned()
 	d.gather(before)
 	d.gatherCounts(before, who)
@@ -411,7 +411,7 @@ func (c *Checker) suppose(v mgpp.View, changed []graph.Span) (base *state, after
 	}
 	before, after := base.env, newEnv(c, v)
 	d = c.newDelta(ch)
-	d.reaches(before, after)
+	d.between(before, after)
 	stale, who := d.gatherBoth(before, after)
 	after.attrs.under, after.attrs.hidden = &before.attrs, stale
 	changedAttrs := after.differing(before, stale)
@@ -485,7 +485,7 @@ func (c *Checker) Touched(t mgpp.Timestamp) (out []Instance) {
 			d.all[i] = true
 		}
 	}
-	d.reaches(before, after)
+	d.between(before, after)
 	stale, who := d.gatherBoth(before, after)
 	changed := after.differing(before, stale)
 	d.gatherAttrs(before, changed)

@@ -50,7 +50,8 @@ func (c *Checker) moved(e *env, v mgpp.View) *env {
 		return fresh
 	}
 	d := c.newDelta(&ch)
-	d.reaches(e, fresh)
+	d.args = true // what attributes read is kept too, not their values alone
+	d.between(e, fresh)
 	stale := d.staleBoth(e, fresh)
 	fresh.attrs = e.attrs
 	fresh.beneath, fresh.below, fresh.depBuf = e.beneath, e.below, e.depBuf
@@ -101,7 +102,7 @@ func (c *Checker) hypothetical(v mgpp.View, changed []graph.Span) *env {
 	}
 	before := c.at(v.Time()).env
 	d := c.newDelta(&ch)
-	d.reaches(before, e)
+	d.between(before, e)
 	e.attrs.hidden = d.staleBoth(before, e)
 	e.attrs.under = &before.attrs
 	return e

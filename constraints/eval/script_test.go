@@ -299,6 +299,27 @@ few:   node X; X.n == 1 => COUNT(node Y: ::head.slot[Y.key % 2] == Y) == 1;
 pair:  node X, Y; ::head.slot[Y.key % 2] == X and X ->(next) Y => X.n == Y.n;
 reach: node X; X.n == 0 => ::head.slot[0] == X or ::head.slot[0] ->> X;
 `, []shape{{"node", 24, []uint64{8, 16}, []uint64{0, 4}, false}}},
+	"slotted": {`
+struct node { int key; int room; struct node *next; };
+struct table { int room; int n; struct node **slot; struct node *few[2]; struct table *next; };
+struct head { struct node **slot; int room; int n; };
+global head;
+type node; type table edges (next);
+ARRAY slots OF struct node *;
+own:    node X; ::head.slot[X.key % 3] == X => X.room < 2;
+chain:  node X; X.INDEGREE(next) + (::head.slot[X.key % ::head.room] == X ? 1 : 0) <= 1;
+mine:   table T; node X; T.slot[X.key] == X => X.room == T.room;
+few:    table T; node X; X.room == 1 => T.few[X.key % 2] != X;
+behind: table T; node X; T.next != NULL and X.room == 2 => T.next.slot[X.key] != X;
+count:  node X; X.room == 3 => COUNT(node Y: ::head.slot[Y.key % 2] == Y) == 1;
+room:   node X; X.room < ::head.room or X.key == ::head.n;
+node.IN; node X; X.IN = ::head.slot[X.key % 2] == X ? 1 : 0;
+in:     node X; X.IN + X.key < 3;
+`, []shape{
+		{"node", 16, []uint64{8}, []uint64{0, 4}, false},
+		{"table", 40, []uint64{8, 16, 24, 32}, []uint64{0, 4}, false},
+		{"slots", 24, []uint64{0, 8, 16}, nil, true},
+	}},
 	"table": {`
 struct node { int key; int n; struct node *next; struct fan *fan; };
 struct fan { struct node *kid[100]; };
@@ -391,6 +412,8 @@ func newScript(tb testing.TB, name string, seed uint64) *script {
 		switch name {
 		case "ways", "buckets":
 			head.pointers, head.numbers = []uint64{0, 8}, nil
+		case "slotted":
+			head.numbers = []uint64{8, 12}
 		case "table":
 			head = &shape{"", 800, []uint64{0, 8, 400, 784, 792}, nil, false}
 		}

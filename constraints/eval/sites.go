@@ -42,13 +42,15 @@ type site struct {
 	typ    *check.NodeType // of the object read, if known
 	lo, hi int64           // readsBytes: offsets in it; hi < 0: all of it
 	edges  bool            // readsBytes: nothing but edges, and the object's size
+	number bool            // readsBytes: a number, no pointer
 	attr   int32
 	fields []string        // readsPath
 	way    *check.Relation // readsReach
 	count  int             // readsCount: index in Checker.counts
 	pin    *check.Load     // readsPin
+	base   chain           // readsPin: to the object with its cells, where that is no declared one
 	stride int64           // readsPin: between its cells, of which the first lies at lo
-	cells  int64           // readsPin: how many there are
+	cells  int64           // readsPin: how many there are, -1: to the object's end
 	every  bool            // whatever the way, all bindings are concerned
 	stray  bool            // the way may lead through memory that is no object
 }
@@ -71,13 +73,16 @@ func sitesOf(x check.Expr, inner uint64, alone func(*check.Aggregate) site, out 
 	case *check.Binary:
 		if s, ok := pinned(x, inner); ok {
 			out = append(out, s)
+			if s.chain.global == 0 {
+				out = sitesOf(s.pin.Place.Base, inner, alone, out)
+			}
 			for i := range s.pin.Place.Steps {
 				out = sitesOf(s.pin.Place.Steps[i].I, inner, alone, out)
 			}
 			return out
 		}
 	case *check.Load:
-		s := site{lo: x.Place.Offset, hi: -1}
+		s := site{lo: x.Place.Offset, hi: -1, number: !isPointer(x)}
 		_, within := x.Place.Base.(*check.AddrOf)
 		if len(x.Place.Steps) == 0 && x.Type != nil && x.Type.Size > 0 && !within {
 			s.hi = s.lo + max(x.Type.Size, int64(x.BitOffset+x.BitSize+7)/8)
@@ -116,9 +121,9 @@ func sitesOf(x check.Expr, inner uint64, alone func(*check.Aggregate) site, out 
 	return out
 }
 
-// pinned recognises ::list.head == X and ::table.bucket[X.key % 64] == X. Whatever a
-// pointer is changed to, that is another truth only for the nodes that it led to and
-// leads to.
+// pinned recognises ::list.head == X, ::table.bucket[X.key % 64] == X, and T.slots[X.key % T.room] == X, where the cells are those of
+// an array, or of a node, of a declared type. Whatever a pointer is changed to, that is another truth only for the nodes
+// that it led to and leads to.
 func pinned(x *check.Binary, inner uint64) (site, bool) {
 	if x.Op != "==" && x.Op != "!=" {
 		return site{}, false
@@ -129,18 +134,25 @@ func pinned(x *check.Binary, inner uint64) (site, bool) {
 		if !isNode || !isLoad || inner&(1<<n.Slot) != 0 || !isPointer(l) || l.Place.Cell != nil {
 			continue
 		}
-		stride, cells := int64(8), int64(1)
-		if steps := l.Place.Steps; len(steps) == 1 && steps[0].Count > 0 && steps[0].Stride > 0 {
-			stride, cells = steps[0].Stride, steps[0].Count
+		s := site{kind: readsPin, pin: l, typ: typeOfBase(l.Place.Base), lo: l.Place.Offset, stride: 8, cells: 1, chain: chain{slot: n.Slot, exact: true}}
+		steps := l.Place.Steps
+		if len(steps) == 1 && steps[0].Count != 0 && steps[0].Stride > 0 {
+			s.stride, s.cells = steps[0].Stride, steps[0].Count
 		} else if len(steps) > 0 {
 			continue
 		}
-		if g, ok := l.Place.Base.(*check.GlobalRef); ok {
-			return site{
-				kind: readsPin, pin: l, typ: typeOfBase(l.Place.Base), lo: l.Place.Offset, hi: l.Place.Offset + (cells-1)*stride + 8,
-				stride: stride, cells: cells,
-				chain: chain{slot: n.Slot, global: g.Global + 1, exact: true},
-			}, true
+		if s.hi = -1; s.cells > 0 {
+			s.hi = s.lo + (s.cells-1)*s.stride + 8
+		}
+		switch g, ok := l.Place.Base.(*check.GlobalRef); {
+		case ok && s.cells > 0:
+			s.chain.global = g.Global + 1
+			return s, true
+		case !ok && len(steps) == 1 && s.typ != nil:
+			if all := chains(l.Place.Base); len(all) == 1 {
+				s.base = all[0]
+				return s, true
+			}
 		}
 	}
 	return site{}, false
