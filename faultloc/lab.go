@@ -23,6 +23,7 @@ const (
 	longSearch  = 1 << 14 // and if there were so many, not more trials than:
 	fewTrials   = 32
 	maxInstead  = 64  // hypothetical graphs with a store into another field
+	maxMeant    = 16  // of a field that nothing broken reads, beside those of the search for a repair, which may have used up all
 	maxTogether = 24  // operations of one statement that are undone together
 	maxHidden   = 8   // inconsistencies that are asked whether their constraint still looks there
 	maxReached  = 256 // objects through which a cut off node is looked for
@@ -245,9 +246,9 @@ func (l *lab) insteadOf(op mgpp.Op, c Cell, v uint64) []uint64 {
 // its node, which nothing that is broken reads: n->width += by for n->points += by. They changed it to the repair's
 // value, or a number by as much as that would be changed, and are of no use where they went.
 func (l *lab) meant(suspects []Suspect, repairs []Repair) []Suspect {
-	all := len(l.in.Found)
-	l.limit = min(maxTrials, l.trials+maxInstead)
-	defer func() { l.limit = maxTrials }()
+	all, began := len(l.in.Found), l.trials
+	l.limit = began + maxMeant
+	defer func() { l.limit, l.trials = maxTrials, began }()
 	for i := range repairs {
 		r := &repairs[i]
 		if !r.evidence(l.in).explains() || len(r.Cell.Parts) > 0 {

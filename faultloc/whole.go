@@ -27,7 +27,7 @@ func markWhole(in Input, suspects []Suspect) {
 	for i := range suspects {
 		s := &suspects[i]
 		later := func(t mgpp.Timestamp) bool { return t > whole || !in.changed(t) }
-		if s.Kind == Wrote && !s.has(Basis) && !s.unanswered() && !s.oddAlone() && whole > 0 && !slices.ContainsFunc(s.Operations, later) && !s.idleAt(in, whole) {
+		if s.Kind == Wrote && !s.has(Basis) && !s.unanswered() && !s.strayed() && !s.oddAlone() && whole > 0 && !slices.ContainsFunc(s.Operations, later) && !s.idleAt(in, whole) {
 			s.Whole = whole
 		}
 	}
@@ -49,6 +49,11 @@ func (s *Suspect) idleAt(in Input, whole mgpp.Timestamp) bool {
 		}
 	}
 	return true
+}
+
+// strayed: it stored to a field that nothing broken reads what was meant for another one. Nothing asked for that.
+func (s *Suspect) strayed() bool {
+	return slices.ContainsFunc(s.Evidence, func(e Evidence) bool { return e.Kind == Instead && e.Unread })
 }
 
 // unanswered: it is what a count does not answer. Something else may have made that right for a while.
