@@ -128,6 +128,8 @@ type broken struct {
 	beside mgpp.Timestamp // the neighbour's operation; 0: the law is about this one alone
 	turned bool           // the law is the neighbour's
 	origin Origin
+	wanted uint64 // what the law says that it should have stored
+	says   bool   // the law says it
 }
 
 // comparer compares executions.
@@ -269,7 +271,7 @@ func blamed(alone, pairs []broken, asked func(mgpp.Timestamp) bool) []broken {
 			other = was
 		}
 		if b > a || b == a && other {
-			p.t, p.beside, p.turned = p.beside, p.t, true
+			p.t, p.beside, p.turned, p.says = p.beside, p.t, true, false
 		}
 		out = append(out, p)
 	}
@@ -444,7 +446,8 @@ func (c *comparer) alone(p *profile, t mgpp.Timestamp) (broken, bool) {
 		b.of = f.n
 	}
 	if o := c.strayed(p.origins, t); b.law == "" && o != nil {
-		b.law, b.of, b.origin = LawOrigin, o.n, o.Origin
+		v, says := c.holds(&o.spot, w, t)
+		b.law, b.of, b.origin, b.wanted, b.says = LawOrigin, o.n, o.Origin, v+uint64(o.By), says
 	}
 	return b, b.law != ""
 }
@@ -476,7 +479,14 @@ func (c *comparer) pairs(p *profile, t mgpp.Timestamp, out []broken) []broken {
 		}
 		for i, law := range relations {
 			if r.mask&^mask&(1<<i) != 0 && r.shown[i] >= minLike {
-				out = append(out, broken{t: t, law: law, of: r.n, beside: at})
+				b := broken{t: t, law: law, of: r.n, beside: at}
+				switch n := c.write(at); law {
+				case LawMoved:
+					b.wanted, b.says = n.was, n.hadValue
+				case LawCopied:
+					b.wanted, b.says = n.value, n.hasValue
+				}
+				out = append(out, b)
 				return
 			}
 		}
@@ -503,7 +513,7 @@ func (in *Input) reads(fields map[string]bool, t mgpp.Timestamp) bool {
 // first that counts.
 func accuseUnlike(in Input, tb *contributions, h *habits, fields, asked map[string]bool, suspects []Suspect) []Suspect {
 	list := slices.DeleteFunc(unlike(in, h, fields, asked), func(b broken) bool {
-		return b.law.ofValue() && tb.byOp[b.t] == nil && !in.reads(fields, b.t)
+		return b.law.ofValue() && tb.byOp[b.t] == nil && !in.reads(fields, b.t) || b.says && !in.matters(b)
 	})
 	for i, b := range list {
 		st := in.Statement(in.History.Op(b.t).PC)
@@ -524,6 +534,25 @@ func accuseUnlike(in Input, tb *contributions, h *habits, fields, asked map[stri
 		s.Evidence = append(s.Evidence, Evidence{Kind: Unlike, Law: b.law, Of: b.of, Beside: b.beside, Turned: b.turned, At: b.t, Later: i > 0, Origin: b.origin})
 	}
 	return suspects
+}
+
+// matters: with what the law says that should have been stored, something that is broken in the end would have held, or would be
+// broken, at some time until its cell is written again. Else the law was broken, and it is no fault: a store into which node does
+// not matter where only that it leads somewhere is asked for. Of many inconsistencies it is not asked.
+func (in *Input) matters(b broken) bool {
+	cell, ok := in.cellAt(in.History.Op(b.t), in.Model.View(b.t))
+	if !ok || len(cell.Parts) > 0 || len(in.Found) > maxAsked {
+		return true
+	}
+	for t := b.t; t <= in.At && t-b.t < maxUntilTold && in.History.LastWrite(cell.Addr, uint64(cell.Size), t) == b.t; t++ {
+		is, would := in.verdicts(in.Model.View(t)), in.verdicts(with(in.Model.View(t), cell, b.wanted))
+		for _, f := range in.Found {
+			if in.stopped() || is(f.Instance) != would(f.Instance) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // carried excuses who stored a pointer that was read from where a statement had left it that did what it never did before: the
