@@ -90,7 +90,7 @@ func (s *Suspect) gather(in Input, t mgpp.Timestamp, c *contribution) {
 	s.Evidence = append(s.Evidence, Evidence{Kind: kind, Flips: flips, Born: born(in, t, c)})
 }
 
-// born: an operation made a node, or gave a new one the first value of a field, by which constraints began to ask for it
+// born: an operation made a node, or gave a new one the first values of fields, by which constraints began to ask for it
 // what nothing can have stored yet.
 func born(in Input, t mgpp.Timestamp, c *contribution) bool {
 	op := in.History.Op(t)
@@ -102,13 +102,27 @@ func born(in Input, t mgpp.Timestamp, c *contribution) bool {
 			return false
 		}
 	}
-	cell, ok := in.cellAt(op, in.Model.View(t))
-	if !ok || len(c.flipped) == 0 {
+	if in.Cells == nil || !in.wrote(t) || op.Size > storeBytes || len(c.flipped) == 0 {
 		return false
 	}
-	birth := in.Cells.Object(cell.Obj).Birth
-	return birth > in.Healthy && firstWrite(in, cell, birth) == t
+	fields, view := 0, in.Model.View(t)
+	for at, end := op.Addr, op.Addr+trace.Addr(op.Size); at < end; { // a compiler makes one store of several fields
+		cell, ok := in.Cells.Cell(at, view)
+		if !ok {
+			at++ // no field is there
+			continue
+		}
+		if birth := in.Cells.Object(cell.Obj).Birth; birth <= in.Healthy || firstWrite(in, cell, birth) != t {
+			return false
+		}
+		fields++
+		at = cell.Addr + trace.Addr(cell.Size)
+	}
+	return fields > 0
 }
+
+// storeBytes is how many bytes a compiler stores at once.
+const storeBytes = 64
 
 func (s *Suspect) flips() int {
 	n := 0
