@@ -286,12 +286,13 @@ func accuseDecided(in Input, suspects []Suspect, list []Experiment, kind Evidenc
 	return suspects
 }
 
-// elseStrange: another statement did what it never did before, or wrote where it must not, or did not run where it always has, and
+// elseStrange: another statement did what it never did before, or wrote where it must not, or stored again a pointer that should have been another
+// one, or did not run where it always has, and
 // that is a simpler explanation than an experiment with this one. A decision of the same function may be what left it out.
 func (in *Input) elseStrange(suspects []Suspect, key string, pc trace.Addr) bool {
 	strange := func(s Suspect) bool {
 		return s.Kind == Wrote && slices.ContainsFunc(s.Evidence, func(e Evidence) bool {
-			return e.Kind == Unlike && !e.Later || e.Kind == Stray || e.Kind == Crossed
+			return e.Kind == Unlike && !e.Later || e.Kind == Stray || e.Kind == Crossed || e.Unchanged
 		})
 	}
 	silent := func(s Suspect) bool {

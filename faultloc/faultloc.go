@@ -314,6 +314,7 @@ type Evidence struct {
 	Filling    bool    // Crash: it came while a node was filled in to which nothing leads yet, and which lacks a field
 	Sole       bool    // Crash: nothing is broken
 	Onward     bool    // RepairCell, Counterfactual: it counted on from a number that was wrong already
+	Unchanged  bool    // Doomed: the pointer was there already
 	Flips      int     // Flip: inconsistencies that it turned from holding to broken; Outdated: it leads to a node whose birth did, or did until its death
 	Called     bool    // Outdated: Beside was done in a call of its function, and may be missing next to that call
 	Often      int     // Missing: in how many of Of like nodes the statement wrote the field; Habit: in how many of Of cases it ran
@@ -329,7 +330,7 @@ type Evidence struct {
 	Between mgpp.Timestamp
 	Law     Law            // Unlike: what held in all of Of executions
 	Origin  Origin         // Unlike: LawOrigin's
-	At      mgpp.Timestamp // Unlike: the execution; Outdated: the change beside which the store is missing
+	At      mgpp.Timestamp // Unlike, Doomed: the execution; Outdated: the change beside which the store is missing
 	By      trace.Addr     // Used: the instruction that used it
 	Turned  bool           // Unlike: the law is Beside's statement's
 	Later   bool           // Unlike: another statement broke a law before; Crash: all is broken since an earlier call
@@ -452,13 +453,16 @@ func locate(in Input) Result {
 			suspects = lab.dropped(tb, suspects)
 		}
 		if in.Cells != nil && in.looksFor(Doomed) {
-			suspects = doomed(in, suspects)
+			suspects = storedAgain(in, doomed(in, suspects))
 		}
 		if in.Cells != nil && in.looksFor(Stale) {
 			suspects = stale(in, suspects)
 		}
 		if in.Cells != nil && in.looksFor(Lost) {
 			suspects = lost(in, tb, suspects)
+		}
+		if in.Cells != nil {
+			carried(in, suspects) // from what those have found
 		}
 	}
 	if !in.stopped() {

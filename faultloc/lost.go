@@ -1,6 +1,9 @@
 package faultloc
 
 import (
+	"slices"
+
+	"mgtrace/constraints/eval"
 	"mgtrace/constraints/graph"
 	"mgtrace/mgpp"
 	"mgtrace/trace"
@@ -42,6 +45,9 @@ func lost(in Input, tb *contributions, suspects []Suspect) []Suspect {
 		if tb.byOp[t] == nil || in.Cells.Rooted(o, view) {
 			continue
 		}
+		if again := in.keptBefore(t, was); again != 0 {
+			suspects = accuseAgain(in, suspects, again)
+		}
 		s := statement(in, &suspects, t)
 		if !s.has(Lost) {
 			s.Operation = t
@@ -49,4 +55,36 @@ func lost(in Input, tb *contributions, suspects []Suspect) []Suspect {
 		}
 	}
 	return suspects
+}
+
+// keptBefore is when, before an operation of the same function that took the last pointer to a node out of another one, a pointer to that
+// other one was stored where it was already, if something that the operation broke would hold with the first one there: what the node led
+// to should have been stored ("list->first = n; n->next = NULL;"). 0: it was not.
+func (in *Input) keptBefore(t mgpp.Timestamp, lost uint64) mgpp.Timestamp {
+	if in.Function == nil {
+		return 0
+	}
+	op, view := in.History.Op(t), in.Model.View(t)
+	o := in.Cells.At(op.Addr, view)
+	if o == 0 {
+		return 0
+	}
+	node := in.Cells.Object(o)
+	for at := t - 1; at > in.Healthy && t-at < maxUnlinked; at-- {
+		if !in.idly(at) || in.Function(in.History.Op(at).PC) != in.Function(op.PC) {
+			continue
+		}
+		c, ok := in.Cells.Cell(in.History.Op(at).Addr, view)
+		if v, known := read(view, c.Addr, 8); !ok || !known || !c.Pointer || c.Obj == o || trace.Addr(v) != node.Addr {
+			continue
+		}
+		was, is, would := in.verdicts(in.Model.View(t-1)), in.verdicts(view), in.verdicts(with(view, c, lost))
+		if slices.ContainsFunc(in.Found, func(f eval.Inconsistency) bool {
+			return is(f.Instance) && !was(f.Instance) && !would(f.Instance)
+		}) {
+			return at
+		}
+		return 0
+	}
+	return 0
 }

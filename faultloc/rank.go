@@ -176,6 +176,7 @@ const (
 	worthStrayed  = 1000
 	worthBasis    = 700 // in place of what the statements lose that counted on
 	worthDoomed   = 150
+	worthAgain    = 400 // the pointer was there already: more than the free that broke something
 	worthEarly    = 350 // Early: as it never did before
 	worthStill    = 200
 	worthMeant    = 350 // Instead: to a field that nothing broken reads
@@ -357,6 +358,9 @@ func (e Evidence) worth() int {
 	case Lost:
 		return worthLost
 	case Doomed:
+		if e.Unchanged {
+			return worthAgain
+		}
 		return worthDoomed
 	case Early:
 		if e.Of > 0 {

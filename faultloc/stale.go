@@ -11,7 +11,8 @@ import (
 //
 //   - A pointer to a node that had been freed by then: when that was freed, something still
 //     led to it.
-//   - A pointer to a node that was freed after that, and the pointer is still there.
+//   - A pointer to a node that was freed after that, and the pointer is still there. Who stored it where it was already should
+//     have stored another one.
 
 // Limits of the search for stores and frees that do not fit.
 const (
@@ -116,5 +117,52 @@ func doomed(in Input, suspects []Suspect) []Suspect {
 			}
 		}
 	}
+	return suspects
+}
+
+// Limits of the search for pointers that were stored again.
+const (
+	maxDeaths = 16 // frees that are asked
+	maxLeadTo = 4  // pointers to each node
+)
+
+// storedAgain accuses the store of a pointer that was in its cell already, and led to a node that was freed after that, if it is
+// there still: what should have taken the node's place was not stored ("parent->left = n" for "parent->left = rest").
+func storedAgain(in Input, suspects []Suspect) []Suspect {
+	for t, n := in.At, 0; t > in.Healthy && in.At-t < maxStale && n < maxDeaths && !in.stopped(); t-- {
+		op := in.History.Op(t)
+		if op.Kind != mgpp.OpDeath {
+			continue
+		}
+		n++
+		before := in.Model.View(t - 1)
+		o := in.Cells.At(op.Addr, before)
+		if o == 0 {
+			continue
+		}
+		for _, at := range in.Cells.Into(o, before, maxLeadTo) {
+			if again := in.History.LastWrite(at, 8, in.At); again < t && in.idly(again) && uint64(at-op.Addr) >= op.Size {
+				suspects = accuseAgain(in, suspects, again)
+			}
+		}
+	}
+	return suspects
+}
+
+// idly: since the last healthy C-point, an operation stored the pointer that was in the cell.
+func (in *Input) idly(t mgpp.Timestamp) bool {
+	return t > in.Healthy && in.attributed(t) && in.History.Op(t).Kind == mgpp.OpStore && in.History.Op(t).Size == 8 && !in.changed(t)
+}
+
+func accuseAgain(in Input, suspects []Suspect, t mgpp.Timestamp) []Suspect {
+	s := statement(in, &suspects, t)
+	if s.has(Doomed) {
+		return suspects
+	}
+	s.Operation = t
+	if !slices.Contains(s.Operations, t) {
+		s.Operations = append(s.Operations, t)
+	}
+	s.Evidence = append(s.Evidence, Evidence{Kind: Doomed, Unchanged: true, At: t})
 	return suspects
 }

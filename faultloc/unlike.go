@@ -555,11 +555,11 @@ func (in *Input) matters(b broken) bool {
 	return false
 }
 
-// carried excuses who stored a pointer that was read from where a statement had left it that did what it never did before: the
-// wrong value came from there.
+// carried excuses who stored a pointer that was read from where a statement had left it that did what it never did before, or stored
+// again what was there: the wrong value came from there.
 func carried(in Input, suspects []Suspect) {
 	for i := range suspects {
-		k := slices.IndexFunc(suspects[i].Evidence, func(e Evidence) bool { return e.Kind == Unlike && !e.Later && e.Law.ofValue() })
+		k := slices.IndexFunc(suspects[i].Evidence, func(e Evidence) bool { return e.Kind == Unlike && !e.Later && e.Law.ofValue() || e.Unchanged })
 		if k < 0 {
 			continue
 		}

@@ -185,6 +185,9 @@ func (a *Analysis) why(s *faultloc.Suspect, best *faultloc.Evidence, out *report
 		case faultloc.Basis:
 			return "What it stored was wrong, and was counted on from: by as much it is wrong now, " + a.repair(s.Repair) + " would be right."
 		case faultloc.Doomed:
+			if best.Unchanged {
+				return report.Sentence(a.evidence(s, *best))
+			}
 			return "It stored a pointer to a node that was freed after that, and the pointer is still there."
 		case faultloc.Unlike, faultloc.Dropped, faultloc.Lost, faultloc.Early, faultloc.Used, faultloc.Stale, faultloc.Taken, faultloc.Instead, faultloc.Swapped, faultloc.Edited, faultloc.Switched, faultloc.Altered:
 			return report.Sentence(a.evidence(s, *best))
@@ -438,6 +441,9 @@ func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 	case faultloc.Taken:
 		return "it took out what should be there still (" + a.repair(s.Repair) + "), and others have only moved what was left"
 	case faultloc.Doomed:
+		if e.Unchanged {
+			return "it stored the pointer that was there already, to a node that was freed, or cut off from what it led to, after that"
+		}
 		return "it stored a pointer to a node that was freed after that"
 	case faultloc.Crash:
 		if e.Next {
