@@ -318,6 +318,7 @@ type Evidence struct {
 	Flips      int     // Flip: inconsistencies that it turned from holding to broken; Outdated: it leads to a node whose birth did, or did until its death
 	Called     bool    // Outdated: Beside was done in a call of its function, and may be missing next to that call
 	Often      int     // Missing: in how many of Of like nodes the statement wrote the field; Habit: in how many of Of cases it ran
+	There      int     // Missing: so many like nodes the statement led where the repair leads, since the last healthy C-point
 	// Beside is Habit's other statement, or what concerned the node last (Missing): where this
 	// one should have run; Outdated: what the function did last for the node, if more than the
 	// change; Unlike: the operation that is otherwise related to it; Beside: the one that wrote on the

@@ -22,9 +22,10 @@ const maxAlike = 500
 //  2. the candidates are those that wrote such a value into like nodes, but
 //     since the last healthy C-point not here; where the cell has had a value,
 //     those that give a new node its first one are none
-//  3. one that was silent since then goes before one that ran; then the one
-//     that wrote most of the nodes. One that ran, or where the node is new,
-//     must have written half of them
+//  3. one that led several like nodes where the repair leads since then goes first: a loop left one out.
+//     One that was silent since then goes before one that ran; then the one
+//     that led one there, and that wrote most of the nodes. One that ran, or where the node is new,
+//     must have written half of them, if it led none there
 func missing(in Input, tb *contributions, r *Repair, last mgpp.Timestamp, ran map[string]bool) (Suspect, bool) {
 	fresh := in.Healthy == 0 || in.Cells.Object(r.Cell.Obj).Birth > in.Healthy
 	if c := tb.byOp[last]; c != nil && c.lasting() > 0 || last > in.Healthy && !fresh {
@@ -40,14 +41,13 @@ func missing(in Input, tb *contributions, r *Repair, last mgpp.Timestamp, ran ma
 		t = in.History.LastWrite(r.Cell.Addr, uint64(r.Cell.Size), t-1)
 	}
 	var best writer
-	silent := false
 	for st, w := range writers {
-		quiet := ran != nil && !ran[st]
-		if here[st] || (!quiet || fresh) && 2*w.often < of {
+		w.silent = ran != nil && !ran[st]
+		if here[st] || (!w.silent || fresh) && w.there == 0 && 2*w.often < of {
 			continue
 		}
-		if best.often == 0 || quiet && !silent || quiet == silent && w.before(best) {
-			best, silent = w, quiet
+		if best.often == 0 || w.before(best) {
+			best = w
 		}
 	}
 	if best.often == 0 {
@@ -55,7 +55,7 @@ func missing(in Input, tb *contributions, r *Repair, last mgpp.Timestamp, ran ma
 	}
 	return Suspect{
 		Kind: Omitted, PC: in.History.Op(best.newest).PC, Operation: best.newest, Repair: r, Contributes: r.mended(in),
-		Evidence: []Evidence{r.evidence(in), {Kind: Missing, Often: best.often, Of: of}},
+		Evidence: []Evidence{r.evidence(in), {Kind: Missing, Often: best.often, Of: of, There: best.there}},
 	}, true
 }
 
@@ -114,11 +114,24 @@ func (r *Repair) ownHabit(s Suspect) bool {
 type writer struct {
 	often  int // nodes
 	newest mgpp.Timestamp
+	there  int  // so many it led where the repair leads, since the last healthy C-point
+	silent bool // it has not run since then
 }
 
 func (w writer) before(o writer) bool {
+	switch {
+	case (w.there >= several || o.there >= several) && w.there != o.there:
+		return w.there > o.there
+	case w.silent != o.silent:
+		return w.silent
+	case w.there != o.there:
+		return w.there > o.there
+	}
 	return w.often > o.often || w.often == o.often && w.newest > o.newest
 }
+
+// several like nodes that one statement leads to the same node are those of a loop.
+const several = 2
 
 // maxVersions bounds how far back the writers of one field are looked for.
 const maxVersions = 8
@@ -152,7 +165,11 @@ func fieldWriters(in Input, r *Repair, nodes []graph.ObjID, such, again bool) (m
 			if st := in.Statement(in.History.Op(t).PC); !mine[st] && in.attributed(t) && (!such || r.like(in, obj.Addr+offset, t)) && !(first && again) && !r.tagged(in, obj.Addr+offset, t) {
 				mine[st] = true
 				w := out[st]
-				out[st] = writer{w.often + 1, max(w.newest, t)}
+				w.often, w.newest = w.often+1, max(w.newest, t)
+				if t > in.Healthy && r.leads(in, obj.Addr+offset, t) {
+					w.there++
+				}
+				out[st] = w
 			}
 			t = before
 		}
@@ -174,6 +191,12 @@ func (r *Repair) like(in Input, addr trace.Addr, t mgpp.Timestamp) bool {
 		return ok && (v == 0) == (r.Value == 0)
 	}
 	return ok && v == r.Value
+}
+
+// leads: the pointer at addr led at t where the repair leads.
+func (r *Repair) leads(in Input, addr trace.Addr, t mgpp.Timestamp) bool {
+	v, ok := read(in.Model.View(t), addr, r.Cell.Size)
+	return ok && r.Cell.Pointer && r.Value&^r.Cell.Tags != 0 && (v^r.Value)&^r.Cell.Tags == 0
 }
 
 // tagged: a pointer with a tag leads after operation t to where it led before, as where only the tag is set, and the

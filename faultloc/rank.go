@@ -157,7 +157,7 @@ const (
 	worthNamed    = 50  // where it is known which statement is missing
 	worthGiven    = 80  // with another of the numbers that the program is given
 	worthHide     = 150 // an experiment that only makes a constraint look at less
-	worthOften    = 400 // Missing: in at least four of five like nodes the statement wrote the field
+	worthOften    = 400 // Missing: in at least four of five like nodes the statement wrote the field, or it led several there now
 	worthMost     = 250 // in most of them
 	worthSeldom   = 100
 	worthAlways   = 500 // Habit: without exception, in many cases
@@ -289,7 +289,7 @@ func (e Evidence) worth() int {
 		switch {
 		case e.Apart:
 			return worthNothing
-		case e.Of >= enough && 5*e.Often >= 4*e.Of:
+		case e.There >= several, e.Of >= enough && 5*e.Often >= 4*e.Of:
 			return worthOften
 		case e.Of >= enough && 2*e.Often > e.Of:
 			return worthMost

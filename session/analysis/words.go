@@ -247,6 +247,10 @@ func (a *Analysis) whyOmitted(s *faultloc.Suspect) string {
 		case faultloc.RepairCell:
 			text += fmt.Sprintf(": with that, %s would be gone%s", ofAll(e.Cured, e.Of), harm(e))
 		case faultloc.Missing:
+			if e.There > 1 {
+				text += fmt.Sprintf("; it did so in %d like nodes in the same interval", e.There)
+				continue
+			}
 			text += fmt.Sprintf("; in %d of %d like nodes it did", e.Often, e.Of)
 		case faultloc.Habit:
 			if e.Between != 0 {

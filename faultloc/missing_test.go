@@ -1,0 +1,62 @@
+package faultloc
+
+import (
+	"fmt"
+	"testing"
+)
+
+// TestLoopLeftOne: a statement that led several like nodes to the new node since the last healthy C-point should have led this one there as
+// well, though another one led more of them to their nodes before.
+func TestLoopLeftOne(t *testing.T) {
+	const (
+		spec = "struct inner { struct leaf *child[16]; };\nstruct leaf { long key; struct inner *up; };\ntype inner;\ntype leaf;\ntogether inner, leaf;\nup: inner X; for I in 0 to 15, X.child[I] == NULL or X.child[I].up == X;\n"
+		loop = "73: q.child[%[1]d] = l%[2]d\n74: l%[2]d.up = q\n75: p.child[%[2]d] = NULL\n"
+		left = "73: q.child[%[1]d] = l%[2]d\n75: p.child[%[2]d] = NULL\n"
+	)
+	grown := "1: p = calloc inner\n"
+	for i := range 12 {
+		grown += fmt.Sprintf("57: l%[1]d = calloc leaf\n57: l%[1]d.key = 1%[1]d\n58: p.child[%[1]d] = l%[1]d\n59: l%[1]d.up = p\ncpoint\n", i)
+	}
+	split := func(lines ...string) string {
+		text := "57: l12 = calloc leaf\n58: p.child[12] = l12\n59: l12.up = p\n1: q = calloc inner\n"
+		for i, line := range lines {
+			text += fmt.Sprintf(line, i, 4+i)
+		}
+		return text
+	}
+	for _, c := range []struct {
+		name, program string
+		want          int // the first suspect's line; 0: there is none
+	}{
+		{"the first of three", grown + split(left, loop, loop), 74},
+		{"the last of three", grown + split(loop, loop, left), 74},
+		{"all", grown + split(loop, loop, loop), 0},
+	} {
+		w := newWorld(t, spec)
+		w.run(c.program)
+		r := Locate(w.input())
+		got := 0
+		for _, s := range r.Suspects {
+			if s.Kind == Omitted {
+				got = int(s.PC)
+				break
+			}
+		}
+		if got != c.want || c.want == 0 && len(r.Suspects) > 0 {
+			t.Errorf("%s: %s, want %d omitted", c.name, summary(r), c.want)
+			w.show(r)
+		}
+	}
+}
+
+// TestWriterBefore: a loop goes before a statement that was silent, which goes before one that led a single node there, or wrote most.
+func TestWriterBefore(t *testing.T) {
+	order := []writer{{often: 3, there: 3}, {often: 2, there: 2}, {often: 1, silent: true}, {often: 4, there: 1}, {often: 9, newest: 8}, {often: 9, newest: 7}}
+	for i := range order {
+		for k := range order {
+			if got := order[i].before(order[k]); got != (i < k) {
+				t.Errorf("%+v before %+v: %t", order[i], order[k], got)
+			}
+		}
+	}
+}
