@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"mgtrace/cxxname"
 )
 
 // Place is where a path leads within a type.
@@ -26,7 +28,7 @@ func (e *PathError) Error() string { return e.Msg }
 // Member returns the member of t that C and C++ find by this name, and its
 // offset in bytes from the start of t: t's own members, then those of anonymous
 // structs and unions, then those of bases. "Base::x" names a hidden one, and a
-// base is found by its class name.
+// base is found by its class name, without template arguments where one base alone has it.
 func (t *Type) Member(name string) (m Member, offset int64, ok bool) {
 	return t.member(name, 0)
 }
@@ -54,18 +56,26 @@ func (t *Type) member(name string, depth int) (Member, int64, bool) {
 }
 
 // base finds "Base" and "Base::x".
-func (t *Type) base(name string, depth int) (Member, int64, bool) {
-	for _, m := range t.Members {
-		if !m.Base || m.Offset < 0 || m.Type == nil || m.Type.Name == "" {
-			continue
-		}
-		if m.Type.Name == name {
-			return m, m.Offset, true
-		}
-		if rest, ok := strings.CutPrefix(name, m.Type.Name+"::"); ok {
-			if found, offset, ok := m.Type.member(rest, depth+1); ok {
-				return found, m.Offset + offset, true
+func (t *Type) base(name string, depth int) (found Member, offset int64, ok bool) {
+	name = cxxname.Normal(name)
+	for _, spelled := range [2]func(string) string{cxxname.Normal, func(s string) string { return cxxname.WithoutArgs(cxxname.Normal(s)) }} {
+		for _, m := range t.Members {
+			if !m.Base || m.Offset < 0 || m.Type == nil || m.Type.Name == "" {
+				continue
 			}
+			x, at, is := m, int64(0), spelled(m.Type.Name) == name
+			if rest, within := strings.CutPrefix(name, spelled(m.Type.Name)+"::"); within && !is {
+				x, at, is = m.Type.member(rest, depth+1)
+			}
+			switch {
+			case is && ok:
+				return Member{}, 0, false // of two bases either may be meant
+			case is:
+				found, offset, ok = x, m.Offset+at, true
+			}
+		}
+		if ok {
+			return found, offset, true
 		}
 	}
 	return Member{}, 0, false

@@ -90,6 +90,26 @@ func TestBases(t *testing.T) {
 	}
 }
 
+// TestHidden: of two bases that have a field of one name each is meant by its own name, in any spacing; without its template arguments
+// only where there is one of that name.
+func TestHidden(t *testing.T) {
+	hook := func(name string) *Type {
+		x := &Type{Kind: Struct, Name: name, Size: 8}
+		x.Members = []Member{{Name: "next", Type: &Type{Kind: Pointer, Size: 8, Elem: x}}}
+		return x
+	}
+	job := &Type{Kind: Struct, Name: "Job", Size: 24, Members: []Member{
+		{Type: hook("Hook<Job, 0>"), Base: true}, {Type: hook("Hook<Job, 1>"), Offset: 8, Base: true}, {Type: hook("ns::Link<Job>"), Offset: 16, Base: true}}}
+	for name, want := range map[string]int64{
+		"next": 0, "Hook<Job, 0>::next": 0, "Hook<Job, 1>::next": 8, "Hook<Job,1>::next": 8, "ns::Link<Job>::next": 16, "ns::Link::next": 16,
+		"Hook::next": -1, "Hook<Job, 2>::next": -1, "Hook<Job, 1>::prev": -1,
+	} {
+		if _, offset, ok := job.Member(name); ok != (want >= 0) || ok && offset != want {
+			t.Errorf("%s: %d, %t, want %d", name, offset, ok, want)
+		}
+	}
+}
+
 func TestPointerFields(t *testing.T) {
 	x := parse(t, "struct x { union { struct x *l; struct { long pad; struct x *r; } p; void *v; } u; int big[1000000]; struct { struct x *a[2]; } s; };").Lookup("x")
 	var got []string

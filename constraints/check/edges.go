@@ -67,6 +67,7 @@ func (c *checker) listEdges(t *NodeType, d *syntax.TypeDecl, tagged []EdgeCell) 
 		c.errorf(d.Pos, "%s has more than %d pointers that lie apart: declare the part of it that matters", t.Name, maxCells)
 		return
 	}
+	qualifyHidden(t.Layout, cells)
 	cells = c.withoutEmbedded(t, withTags(c.alternatives(t, d, cells), tagged))
 	if d.List == nil {
 		for _, cell := range cells {
@@ -115,7 +116,10 @@ func (c *checker) choose(t *NodeType, cells []EdgeCell, chosen []bool, p syntax.
 }
 
 // names reports whether a name of an edge list stands for a cell.
-func names(name, cell string) bool { return cell == name || strings.HasPrefix(cell, name+".") }
+func names(name, cell string) bool {
+	name, cell = cxxname.Normal(name), cxxname.Normal(cell)
+	return cell == name || strings.HasPrefix(cell, name+".")
+}
 
 func cellNames(cells []EdgeCell) []string {
 	var list []string
@@ -177,6 +181,24 @@ func pointerCells(t *types.Type, depth int) []EdgeCell {
 		return arrayCells(t, depth)
 	}
 	return nil
+}
+
+// qualifyHidden has the pointers of a class's bases called "Base::x" whose plain name means another field.
+func qualifyHidden(t *types.Type, cells []EdgeCell) {
+	if t == nil || !slices.ContainsFunc(t.Members, func(m types.Member) bool { return m.Base }) {
+		return
+	}
+	hidden := map[int64]string{}
+	for _, s := range t.Scalars() {
+		if strings.Contains(s.Path, "::") {
+			hidden[s.Offset] = s.Path
+		}
+	}
+	for i := range cells {
+		if name, ok := hidden[cells[i].Offset]; ok && strings.HasSuffix(name, "::"+cells[i].Name) {
+			cells[i].Name = name
+		}
+	}
 }
 
 // arrayCells repeats the cells of the element. An array within the element

@@ -118,11 +118,17 @@ func elemTexts(e *types.Type, nodes []*check.NodeType) []string {
 			return []string{"void *"}
 		}
 	case types.Struct:
-		if node(e) == nil && PlainName(e.Name) && !slices.ContainsFunc(nodes, func(n *check.NodeType) bool { return within(e, n.Layout) }) {
+		if node(e) == nil && PlainName(e.Name) && !slices.ContainsFunc(nodes, func(n *check.NodeType) bool { return within(e, n.Layout) || derives(e, n.Layout) }) {
 			return []string{"struct " + e.Name, e.Name}
 		}
 	}
 	return nil
+}
+
+// derives reports whether a class has another one among its bases: its objects are nodes of that one's type.
+func derives(class, from *types.Type) bool {
+	_, ok := class.Base(func(b *types.Type) bool { return sameStruct(b, from) })
+	return ok
 }
 
 // within reports whether a type is that of a member of another: pointers to it lead into

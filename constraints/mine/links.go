@@ -95,12 +95,15 @@ func (m *maker) waysBack() {
 
 // members makes the candidates about structures in a node that link to their own kind, as the
 // links and heads of lists do (struct list_head of Linux, wl_list of Wayland): whatever it lies
-// in, the one that a link leads to leads back to this.
+// in, the one that a link leads to leads back to this. So do those that are a class's bases (class Job : Hook<Job>).
 func (m *maker) members(t *types.Type, path string, depth int) {
 	if t == nil || depth > maxNesting {
 		return
 	}
 	for _, f := range t.Members {
+		if f.Base && path == "" && f.Type != nil && f.Offset >= 0 {
+			m.hook(t, f)
+		}
 		if f.Name == "" || f.Type == nil || internal(path+f.Name) {
 			continue
 		}
@@ -112,12 +115,7 @@ func (m *maker) members(t *types.Type, path string, depth int) {
 		if in.Kind != types.Struct {
 			continue
 		}
-		var links []string
-		for _, l := range in.Members {
-			if l.Name != "" && l.Type != nil && l.Type.Kind == types.Pointer && sameStruct(l.Type.Elem, in) {
-				links = append(links, l.Name)
-			}
-		}
+		links := linksToOwn(in)
 		for _, p := range links {
 			for _, q := range links {
 				if p == q || len(links) > maxSubsets {
@@ -131,6 +129,41 @@ func (m *maker) members(t *types.Type, path string, depth int) {
 		}
 		if len(links) == 0 && loop == "" {
 			m.members(in, path+f.Name+".", depth+1)
+		}
+	}
+}
+
+// linksToOwn names the pointers of a structure that lead to its own kind.
+func linksToOwn(in *types.Type) (links []string) {
+	for _, l := range in.Members {
+		if l.Name != "" && l.Type != nil && l.Type.Kind == types.Pointer && sameStruct(l.Type.Elem, in) {
+			links = append(links, l.Name)
+		}
+	}
+	return links
+}
+
+// hook makes the candidates about a base class that links to its own kind.
+func (m *maker) hook(t *types.Type, base types.Member) {
+	links := linksToOwn(base.Type)
+	if len(links) > maxSubsets || sameStruct(base.Type, m.typ.Layout) {
+		return
+	}
+	name := func(l string) string { // another base may have one of that name
+		own, at, ok := t.Member(l)
+		if in, off, is := base.Type.Member(l); ok && is && (own.Base || at != base.Offset+off || own.Type != in.Type) {
+			return base.Type.Name + "::" + l
+		}
+		return l
+	}
+	for _, p := range links {
+		for _, q := range links {
+			if p == q {
+				continue
+			}
+			c := m.add("member "+name(p)+" "+q, fmt.Sprintf("the %s of what %s leads to leads back", q, name(p)),
+				fmt.Sprintf("X.%s != NULL => X.%s.%s == X", name(p), name(p), q))
+			m.atEnd(c.because("back "+name(p)+" "+name(q), "self "+name(p)))
 		}
 	}
 }

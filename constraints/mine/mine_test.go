@@ -1,7 +1,9 @@
 package mine
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"mgtrace/constraints/check"
@@ -220,6 +222,78 @@ struct owner { int n; struct ring jobs; struct { struct ring lru; } by; struct r
 	}
 	for _, e := range errs2 {
 		t.Error(e.Format(text))
+	}
+}
+
+// TestHooks: bases that link to their own kind; of two that have the same names each is meant by its own. One that does not link has no facts.
+func TestHooks(t *testing.T) {
+	hook := func(name string) *types.Type {
+		x := &types.Type{Kind: types.Struct, Name: name, Size: 16}
+		to := &types.Type{Kind: types.Pointer, Size: 8, Elem: x}
+		x.Members = []types.Member{{Name: "next", Type: to}, {Name: "prev", Type: to, Offset: 8}}
+		return x
+	}
+	job := &types.Type{Kind: types.Struct, Name: "Job", Size: 48, Members: []types.Member{{Type: hook("Hook<0>"), Base: true}, {Type: hook("Hook<1>"), Offset: 16, Base: true},
+		{Type: &types.Type{Kind: types.Struct, Name: "Named", Size: 8, Members: []types.Member{{Name: "id", Type: &types.Type{Kind: types.Int, Size: 8}}}}, Offset: 32, Base: true}}}
+	m := newMaker(&portrait{typ: &check.NodeType{Name: "Job", Layout: job}})
+	m.members(job, "", 0)
+	want := []string{
+		"Job X;  X.next != NULL => X.next.prev == X;",
+		"Job X;  X.prev != NULL => X.prev.next == X;",
+		"Job X;  X.Hook<1>::next != NULL => X.Hook<1>::next.prev == X;",
+		"Job X;  X.Hook<1>::prev != NULL => X.Hook<1>::prev.next == X;",
+	}
+	var got []string
+	for _, c := range m.out {
+		got = append(got, c.Text)
+		if _, errs := syntax.Parse("", "type Job;\n"+c.Text); len(errs) > 0 {
+			t.Error(errs)
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestNotPoints: of the functions that are no C-points a dozen are listed, and none of a library's headers.
+func TestNotPoints(t *testing.T) {
+	r := &Result{base: &base{}, End: true}
+	for i := range 14 {
+		r.CPoints = append(r.CPoints, CPoint{Func: fmt.Sprintf("f%d", i), Broken: []string{"tree"}}, CPoint{Func: fmt.Sprintf("std::g%d", i), Broken: []string{"tree"}, Library: true})
+	}
+	var b strings.Builder
+	r.writePoints(&b)
+	text := b.String()
+	if n := strings.Count(text, "# not f"); n != 12 || strings.Contains(text, "std::") || !strings.Contains(text, "and 2 more") {
+		t.Error(text)
+	}
+	b.Reset()
+	r.CPoints = r.CPoints[:2]
+	r.writePoints(&b)
+	if text := b.String(); strings.Count(text, "# not") != 1 || strings.Contains(text, "# …") {
+		t.Error(text)
+	}
+}
+
+// TestElemTexts: what a pointer may lead to as an array; of a class that derives from a node's there is none, its objects are nodes.
+func TestElemTexts(t *testing.T) {
+	class := func(name string, bases ...*types.Type) *types.Type {
+		x := &types.Type{Kind: types.Struct, Name: name, Size: 8}
+		for _, b := range bases {
+			x.Members = append(x.Members, types.Member{Type: b, Base: true})
+		}
+		return x
+	}
+	node := class("Node")
+	inner := class("Inner", class("Middle", node))
+	nodes := []*check.NodeType{{Name: "Node", Layout: node}}
+	for _, c := range []struct {
+		of   *types.Type
+		want int
+	}{{node, 0}, {inner, 0}, {class("Entry"), 2}, {class("Other", class("Base")), 2}} {
+		if got := elemTexts(c.of, nodes); len(got) != c.want {
+			t.Errorf("%s: %q", c.of.Name, got)
+		}
 	}
 }
 

@@ -133,6 +133,8 @@ type CPoint struct {
 	Chosen bool `json:"chosen"`
 	// Broken are facts that failed at its boundaries.
 	Broken []string `json:"broken,omitempty"`
+	// Library: it lies in a header of the system, see Run.Library.
+	Library bool `json:"library,omitempty"`
 }
 
 // function is what is known of a function that changed the structure.
@@ -141,7 +143,6 @@ type function struct {
 	callees []string // of calls that changed the structure, each once
 	below   int      // such calls
 	root    bool     // called by nobody that is known
-	library bool     // see Run.Library
 }
 
 // functions sums up the calls that changed the structure.
@@ -150,7 +151,7 @@ func (t *terrain) functions() map[string]*function {
 	get := func(name string) *function {
 		f := out[name]
 		if f == nil {
-			f = &function{CPoint: CPoint{Func: name}, library: t.run.Library(name)}
+			f = &function{CPoint: CPoint{Func: name, Library: t.run.Library(name)}}
 			out[name] = f
 		}
 		return f
@@ -208,7 +209,7 @@ func (t *terrain) driver(f *function, good func(string) bool) bool {
 // it changes the structure itself. What only allocates or frees is none: nothing is
 // broken there.
 func (t *terrain) worth(f *function) bool {
-	if f.library || !t.stores[f.Func] && len(f.callees) == 0 {
+	if f.Library || !t.stores[f.Func] && len(f.callees) == 0 {
 		return false
 	}
 	return f.Entry && f.Exit || (f.Entry || f.Exit) && t.stores[f.Func]
@@ -275,7 +276,7 @@ func (t *terrain) choose(facts []*candidate) []CPoint {
 	t.onlyOutermost(funcs)
 	var out []CPoint
 	for _, f := range list {
-		if !f.library {
+		if !f.Library {
 			out = append(out, f.CPoint)
 		}
 	}

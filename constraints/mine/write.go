@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// maxMaybe is how many facts are shown that are not stated.
+// maxMaybe is how many facts are shown that are not stated, and functions that are no C-points.
 const maxMaybe = 12
 
 // Text writes the specification: what is stated, each with a line of words and how
@@ -142,10 +142,17 @@ func (r *Result) writePoints(b *strings.Builder) {
 	if !r.End && !r.base.noEnd {
 		b.WriteString("no cpoint end;  # it is not whole then\n")
 	}
+	n := 0
 	for _, c := range r.CPoints {
-		if !c.Chosen && len(c.Broken) > 0 {
+		if c.Chosen || c.Library || len(c.Broken) == 0 { // nobody makes a C-point of what a library has in its headers
+			continue
+		}
+		if n++; n <= maxMaybe {
 			fmt.Fprintf(b, "# not %s: broken there: %s\n", c.Func, strings.Join(c.Broken[:min(4, len(c.Broken))], ", "))
 		}
+	}
+	if n > maxMaybe {
+		fmt.Fprintf(b, "# … and %d more: --json lists them.\n", n-maxMaybe)
 	}
 }
 

@@ -181,6 +181,10 @@ func (p *parser) fieldListAhead() bool {
 		if t.is(")") {
 			break
 		}
+		if k := p.scope(n); k > n {
+			n = k - 1
+			continue
+		}
 		if t.kind != tokIdent && !t.is(".") && !t.is(",") {
 			return false
 		}
@@ -203,17 +207,59 @@ func (p *parser) fieldList() []Path {
 
 // path reads a C field name such as link.next.
 func (p *parser) path() Path {
-	t := p.tok()
-	if t.kind != tokIdent {
-		p.unexpected("the name of a field")
-	}
-	p.next()
-	name := t.text
+	name := p.fieldName("the name of a field")
 	for p.tok().is(".") && p.peek(1).kind == tokIdent {
 		p.next()
-		name += "." + p.next().text
+		name.Name += "." + p.fieldName("the name of a field").Name
 	}
-	return Path{At{t.pos}, name}
+	return name
+}
+
+// fieldName reads the name of a field. That of a C++ base class in front, with its template arguments, says which is meant of two:
+// Hook<Job, 1>::next.
+func (p *parser) fieldName(what string) Path {
+	t := p.tok()
+	if t.kind != tokIdent {
+		p.unexpected(what)
+	}
+	last := p.next()
+	for n := p.scope(0); n > 0; n = p.scope(0) {
+		for range n {
+			last = p.next()
+		}
+	}
+	return Path{At{t.pos}, strings.Join(strings.Fields(p.src.text[t.lo:last.hi]), " ")}
+}
+
+// scope is how many tokens from the n-th on qualify a name: template arguments, if there are any, "::" and a name; 0: none do.
+func (p *parser) scope(n int) int {
+	if p.peek(n).is("<") {
+		n = p.angled(n)
+	}
+	if n >= 0 && p.peek(n).is("::") && p.peek(n+1).kind == tokIdent {
+		return n + 2
+	}
+	return 0
+}
+
+// angled is the token behind those in angle brackets that begin at the n-th; -1: they are none.
+func (p *parser) angled(n int) int {
+	for open := 0; ; n++ {
+		switch t := p.peek(n); {
+		case t.is("<"):
+			open++
+		case t.is(">"):
+			open--
+		case t.is(">>"):
+			open -= 2
+		case t.kind == tokIdent && !reservedOperator(t.text), t.kind == tokNumber, t.is(","), t.is("::"), t.is("*"), t.is("&"), t.is("("), t.is(")"), t.is("-"):
+		default:
+			return -1
+		}
+		if open <= 0 {
+			return n + 1
+		}
+	}
 }
 
 func (p *parser) unary() Expr {
@@ -240,12 +286,8 @@ func (p *parser) postfix(x Expr) Expr {
 			x = p.index(x, true)
 		case p.tok().is("."):
 			p.next()
-			t := p.tok()
-			if t.kind != tokIdent {
-				p.unexpected("the name of a field or attribute")
-			}
-			p.next()
-			s := &Select{At: At{x.Where()}, X: x, Name: t.text, NamePos: t.pos}
+			name := p.fieldName("the name of a field or attribute")
+			s := &Select{At: At{x.Where()}, X: x, Name: name.Name, NamePos: name.Pos}
 			if p.tok().is("(") {
 				s.Fields = p.fieldList()
 			}

@@ -101,6 +101,11 @@ func TestPrecedence(t *testing.T) {
 		{"X[1].f.[2]", "X[1].f.[2]"},
 		{"MIN(a | b, |c|)", "MIN((a | b), |c|)"},
 		{"a[b | c] | d", "(a[(b | c)] | d)"},
+		{"X.Hook<Job, 1>::next.n < X.n", "(X.Hook<Job, 1>::next.n < X.n)"},
+		{"X.B<A<2>>::n == 1", "(X.B<A<2>>::n == 1)"},
+		{"X.a < ::b and c > ::d", "((X.a < ::b) and (c > ::d))"},
+		{"X.a < b ? c > ::d : e", "((X.a < b) ? (c > ::d) : e)"},
+		{"X.a < b >> 1", "(X.a < (b >> 1))"},
 	}
 	for _, tt := range tests {
 		f, errs := Parse("x", tt.in+";")
