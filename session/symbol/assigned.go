@@ -55,7 +55,7 @@ func (s *Table) Assign(stores []Store) {
 			continue
 		}
 		text, ok := s.Sources.Line(frames[0].File, frames[0].Line)
-		if frames[0].Line == 0 || ok && frames[0].Within && !x.Called && !mayStore(text, x.Fields, x.Wholes) {
+		if frames[0].Line == 0 || ok && frames[0].Within && !x.Called && !mayStore(text, x.Fields, x.Wholes) && !s.byReference(text, &frames[0]) {
 			homeless = append(homeless, x)
 		} else {
 			taken[place{frames[0].File, frames[0].Line}] = true
@@ -163,10 +163,26 @@ func (s *Table) meantBy(pc trace.Addr, frames []objfile.Frame, fields []string, 
 	if also := s.beside(frames, fields, s.wholes[pc], field); also != nil || len(frames) == 0 || !slices.Contains(fields, field) {
 		return also
 	}
-	if text, ok := s.Sources.Line(frames[0].File, frames[0].Line); !ok || mayStore(text, fields, s.wholes[pc]) {
+	if text, ok := s.Sources.Line(frames[0].File, frames[0].Line); !ok || mayStore(text, fields, s.wholes[pc]) || s.byReference(text, &frames[0]) {
 		return nil
 	}
 	return s.nearest(frames, field)
+}
+
+// byReference: a line assigns to a name that its function declares as a reference of C++, which may be to any field:
+//
+//	7	Node *&slot = key < p->key ? p->left : p->right;
+//	8	slot = n;
+func (s *Table) byReference(text string, f *objfile.Frame) bool {
+	names := plainly().FindAllStringSubmatch(code(text), -1)
+	if names == nil {
+		return false
+	}
+	_, body := s.body(f)
+	return slices.ContainsFunc(names, func(m []string) bool {
+		declared := regexp.MustCompile(`[\w*>]\s*&\s*` + m[2] + `\b`)
+		return slices.ContainsFunc(body, declared.MatchString)
+	})
 }
 
 // nearest is the statement that assigns a field and is nearest to a place, in the innermost of the functions there that
@@ -270,6 +286,8 @@ var (
 	through = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(^|[;{}(]|\()\s*\*[^=;]*[^=!<>;]=[^=]|\]` + operators)
 	})
+	// plainly is an assignment to a name by itself.
+	plainly = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(^|[;{}():?,]|\belse)\s*([A-Za-z_]\w*)` + operators) })
 	// macro is what looks like the use of one.
 	macro = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b[A-Z][A-Z0-9_]*\s*\(`) })
 	// bulk is a call of what copies memory, as compilers expand it.
@@ -292,6 +310,9 @@ const (
 	ofMember = `(->|\.)\s*`
 	index    = `\s*(\[[^=]*\])?`
 
+	// chosen is the rest of a conditional expression that is assigned to, as C++ can: (left ? x->next : x->prev) = n.
+	chosen = `\s*(:[^;=&|?]*)?\)`
+
 	// ahead is an operator before its operand, of which operand is the beginning: "++(*n).", not
 	// what stands behind an operand, as in "for (…; i++) if (n->".
 	ahead   = `(^|[^\w\]\s]|\b(return|else|do))\s*(\+\+|--)[\s(*]*`
@@ -300,13 +321,19 @@ const (
 
 // assignment matches code that assigns to a field; as to a member only, if so wanted.
 func assignment(field string, member bool) *regexp.Regexp {
+	before := `(^|\W)`
 	if member {
-		return assigns(ofMember, field, index)
+		before = ofMember
 	}
-	return assigns(`(^|\W)`, field, index)
+	return regexp.MustCompile(textOf(before, field, index) + `|\?[^;=]*` + before + regexp.QuoteMeta(field) + index + chosen + operators)
 }
 
 func assigns(before, field, behind string) *regexp.Regexp {
+	return regexp.MustCompile(textOf(before, field, behind))
+}
+
+// textOf is what assigns matches, of which a larger expression can be made.
+func textOf(before, field, behind string) string {
 	q := regexp.QuoteMeta(field)
-	return regexp.MustCompile(before + q + behind + operators + `|` + ahead + operand + `\b` + q + `\b`)
+	return before + q + behind + operators + `|` + ahead + operand + `\b` + q + `\b`
 }

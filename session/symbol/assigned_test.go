@@ -186,6 +186,30 @@ void g(struct n *a) { a->key = 1; }
 	}
 }
 
+// TestByReference: a store through a reference, or to one of two fields that an expression chooses, stays at its line, though another line
+// assigns the field by its name and has not run. One at a line that assigns to another name does not.
+func TestByReference(t *testing.T) {
+	const text = `void put(node *p, node *n, node *&at)
+{
+	node *&slot = n->key < p->key ? p->left : p->right;
+	slot = n;
+	at = n;
+	(p->red ? p->left : p->right) = n;
+	p->key = n->key & 7;
+	if (p->red)
+		p->left = p->right = n;
+}
+`
+	for line, want := range map[int]int{4: 4, 5: 5, 6: 6, 7: 6} {
+		s := New(nil, &Sources{Attached: func(string) ([]byte, bool) { return []byte(text), true }})
+		s.frames[0x100] = []objfile.Frame{{Function: "put", File: "tree.cpp", Line: line, Declared: 1, Within: true}}
+		s.Assign([]Store{{PC: 0x100, Fields: []string{"left"}}})
+		if f, _, _ := s.Where(0x100); f.Line != want {
+			t.Errorf("the store of line %d is at line %d, want %d", line, f.Line, want)
+		}
+	}
+}
+
 func TestMayStore(t *testing.T) {
 	for text, want := range map[string]bool{
 		"n->next = p;":                true,
@@ -210,6 +234,13 @@ func TestMayStore(t *testing.T) {
 		"n->link = m->link;":             true, // with all that is in it
 		"n->link.prev = m;":              false,
 		"link = &n->link;":               false, // a variable of that name
+		"(k ? n->next : n->prev) = m;":   true,
+		"(k ? n->prev : n->next) = m;":   true,
+		"(k == 1 ? n->next : n->p) += 2": true,
+		"m = (k ? n->next : n->prev);":   false,
+		"if ((k ? n->next : m) == p)":    false,
+		"(k ? n->next : m)->last = p;":   false,
+		"f(k ? n->next : m); last = p;":  false,
 	} {
 		if got := mayStore(text, []string{"next"}, []string{"link"}); got != want {
 			t.Errorf("%s: %t", text, got)
