@@ -115,7 +115,15 @@ func (m *maker) members(t *types.Type, path string, depth int) {
 		if in.Kind != types.Struct {
 			continue
 		}
-		links := linksToOwn(in)
+		links, whole := linksToOwn(in), at
+		if len(links) == 0 { // a hook may have its links from a base class: what leads to that leads into the node
+			for b := in; len(links) == 0 && b != nil; links = linksToOwn(b) {
+				if b = firstBase(b); b == nil {
+					break
+				}
+			}
+			whole = "X"
+		}
 		for _, p := range links {
 			for _, q := range links {
 				if p == q || len(links) > maxSubsets {
@@ -123,7 +131,7 @@ func (m *maker) members(t *types.Type, path string, depth int) {
 				}
 				name := path + f.Name
 				c := m.add("member "+name+" "+p+" "+q, fmt.Sprintf("the %s of what %s leads to leads back", q, name+"."+p),
-					fmt.Sprintf("%s%s.%s != NULL => %s.%s.%s == %s", loop, at, p, at, p, q, at))
+					fmt.Sprintf("%s%s.%s != NULL => %s.%s.%s == %s", loop, at, p, at, p, q, whole))
 				m.atEnd(c.because("back "+name+"."+p+" "+name+"."+q, "self "+name+"."+p)) // a head may be the only one
 			}
 		}
@@ -131,6 +139,16 @@ func (m *maker) members(t *types.Type, path string, depth int) {
 			m.members(in, path+f.Name+".", depth+1)
 		}
 	}
+}
+
+// firstBase is the class that a class begins with; nil if it has no bases.
+func firstBase(t *types.Type) *types.Type {
+	for _, b := range t.Members {
+		if b.Base && b.Offset >= 0 {
+			return b.Type
+		}
+	}
+	return nil
 }
 
 // linksToOwn names the pointers of a structure that lead to its own kind.

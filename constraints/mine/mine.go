@@ -128,6 +128,13 @@ func (m *mining) prepare() error {
 		}
 	}
 	m.portray(base)
+	if tags := m.tagged(base); len(tags) > 0 {
+		m.head.directives = append(m.head.directives, tags...)
+		if base, err = m.explore(); err != nil {
+			return err
+		}
+		m.portray(base)
+	}
 	if heads := m.embedded(); len(heads) > 0 {
 		m.head.directives = append(m.head.directives, heads...)
 		if base, err = m.explore(); err != nil {

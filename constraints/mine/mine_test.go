@@ -225,7 +225,8 @@ struct owner { int n; struct ring jobs; struct { struct ring lru; } by; struct r
 	}
 }
 
-// TestHooks: bases that link to their own kind; of two that have the same names each is meant by its own. One that does not link has no facts.
+// TestHooks: bases that link to their own kind; of two that have the same names each is meant by its own; and a member that has its links
+// from a base. One that does not link has no facts.
 func TestHooks(t *testing.T) {
 	hook := func(name string) *types.Type {
 		x := &types.Type{Kind: types.Struct, Name: name, Size: 16}
@@ -235,6 +236,8 @@ func TestHooks(t *testing.T) {
 	}
 	job := &types.Type{Kind: types.Struct, Name: "Job", Size: 48, Members: []types.Member{{Type: hook("Hook<0>"), Base: true}, {Type: hook("Hook<1>"), Offset: 16, Base: true},
 		{Type: &types.Type{Kind: types.Struct, Name: "Named", Size: 8, Members: []types.Member{{Name: "id", Type: &types.Type{Kind: types.Int, Size: 8}}}}, Offset: 32, Base: true}}}
+	member := &types.Type{Kind: types.Struct, Name: "member_hook", Size: 16, Members: []types.Member{{Type: hook("Hook<2>"), Base: true}}}
+	job.Members = append(job.Members, types.Member{Name: "link", Type: member, Offset: 48})
 	m := newMaker(&portrait{typ: &check.NodeType{Name: "Job", Layout: job}})
 	m.members(job, "", 0)
 	want := []string{
@@ -242,6 +245,8 @@ func TestHooks(t *testing.T) {
 		"Job X;  X.prev != NULL => X.prev.next == X;",
 		"Job X;  X.Hook<1>::next != NULL => X.Hook<1>::next.prev == X;",
 		"Job X;  X.Hook<1>::prev != NULL => X.Hook<1>::prev.next == X;",
+		"Job X;  X.link.next != NULL => X.link.next.prev == X;",
+		"Job X;  X.link.prev != NULL => X.link.prev.next == X;",
 	}
 	var got []string
 	for _, c := range m.out {
