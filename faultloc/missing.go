@@ -24,8 +24,8 @@ const maxAlike = 500
 //     those that give a new node its first one are none
 //  3. one that led several like nodes where the repair leads since then goes first: a loop left one out.
 //     One that was silent since then goes before one that ran; then the one
-//     that led one there, and that wrote most of the nodes. One that ran, or where the node is new,
-//     must have written half of them, if it led none there
+//     that wrote most of the nodes. One that ran, or where the node is new,
+//     must have written half of them, if it did not lead several there
 func missing(in Input, tb *contributions, r *Repair, last mgpp.Timestamp, ran map[string]bool) (Suspect, bool) {
 	fresh := in.Healthy == 0 || in.Cells.Object(r.Cell.Obj).Birth > in.Healthy
 	if c := tb.byOp[last]; c != nil && c.lasting() > 0 || last > in.Healthy && !fresh {
@@ -43,7 +43,7 @@ func missing(in Input, tb *contributions, r *Repair, last mgpp.Timestamp, ran ma
 	var best writer
 	for st, w := range writers {
 		w.silent = ran != nil && !ran[st]
-		if here[st] || (!w.silent || fresh) && w.there == 0 && 2*w.often < of {
+		if here[st] || (!w.silent || fresh) && w.there < several && 2*w.often < of {
 			continue
 		}
 		if best.often == 0 || w.before(best) {
@@ -124,8 +124,6 @@ func (w writer) before(o writer) bool {
 		return w.there > o.there
 	case w.silent != o.silent:
 		return w.silent
-	case w.there != o.there:
-		return w.there > o.there
 	}
 	return w.often > o.often || w.often == o.often && w.newest > o.newest
 }
