@@ -253,6 +253,30 @@ func TestSignalsToTracer(t *testing.T) {
 	}
 }
 
+// A signal that comes right behind the one that asked the tracer to end, as timeout(1) sends it, is no second request.
+func TestSameRequest(t *testing.T) {
+	if signal.Ignored(unix.SIGTERM) {
+		t.Skip("it is ignored here, and so the tracer ignores it")
+	}
+	var j *job
+	for quick := false; !quick; {
+		j = startJob(t, self(t), build(t, "behave"), "ready", "default")
+		j.event("pid")
+		j.expect("ready")
+		began := time.Now()
+		unix.Kill(j.cmd.Process.Pid, unix.SIGTERM)
+		j.event("hold terminated by SIGTERM")
+		unix.Kill(j.cmd.Process.Pid, unix.SIGTERM)
+		quick = time.Since(began) < sameRequest/2 // else this machine is too busy just now for one that comes soon
+	}
+	for _, event := range []string{"exit SIGKILL", "status SIGKILL"} {
+		j.event(event)
+	}
+	if err := j.cmd.Wait(); err != nil {
+		t.Errorf("the tracer ended with %v", err)
+	}
+}
+
 // The program does not outlive a tracer that is killed.
 func TestTracerKilled(t *testing.T) {
 	j := startJob(t, self(t), build(t, "behave"), "spin")

@@ -96,6 +96,9 @@ const (
 	patience = 2 * time.Second
 	// Within this time the terminal's SIGINT has reached the program too.
 	sameKey = 300 * time.Millisecond
+	// Within this time another signal is the same request to end: timeout(1) sends its own to us and then to
+	// our process group, which we are in; and so do supervisors.
+	sameRequest = time.Second
 )
 
 // run is one Run: its handlers, and what the tracer's own signals mean.
@@ -237,19 +240,32 @@ func (t *tracer) pending(s syscall.Signal) bool {
 	return false
 }
 
-// urge tells the handler that somebody wants the run over. From here on our signals
-// have their usual effect: another Ctrl-C ends us, and the kernel the process.
+// urge tells the handler that somebody wants the run over. From here on, but for the same
+// request, our signals have their usual effect: another Ctrl-C ends us, and the kernel the process.
 func (r *run) urge() {
 	if r.urged {
 		return
 	}
 	r.urged = true
+	SameRequest()
 	if r.t.signals != nil {
 		signal.Stop(r.t.signals)
 	}
 	if f := r.handlers.OnUrge; f != nil {
 		f()
 	}
+}
+
+// SameRequest is called when a signal has asked us to end, and is heeded: those that come in the moments after it are of
+// the same request, and do not end us. Signals that were ignored when we were started stay so.
+func SameRequest() {
+	echoes := make(chan os.Signal, 1) // nobody reads them
+	for _, s := range []os.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP} {
+		if !signal.Ignored(s) {
+			signal.Notify(echoes, s)
+		}
+	}
+	time.AfterFunc(sameRequest, func() { signal.Stop(echoes) })
 }
 
 // impatience is what urges a handler of the process's end: signals that were sent to us,

@@ -5,6 +5,8 @@ import (
 	"os/signal"
 
 	"golang.org/x/sys/unix"
+
+	"mgtrace/target"
 )
 
 // asked gets the signals that ask mgtrace to end, but for those that were ignored when it was started (nohup(1)).
@@ -19,7 +21,7 @@ func asked() chan os.Signal {
 }
 
 // Impatient calls urge at the first signal that asks mgtrace to end while the program is not there any more, which such
-// signals were for until then. That one alone: mgtrace dies of another, or if it was asked before. done ends that.
+// signals were for until then. That one alone: mgtrace dies of another that is not of the same request, or if it was asked before. done ends that.
 func (l *Program) Impatient(urge func()) (done func()) {
 	if l.urges {
 		return func() {}
@@ -31,6 +33,7 @@ func (l *Program) Impatient(urge func()) (done func()) {
 		defer close(heard)
 		select {
 		case <-signals:
+			target.SameRequest()
 			signal.Stop(signals)
 			urge()
 		case <-over:
