@@ -571,10 +571,13 @@ func (l *Program) interrupted(h *capture.Hit) {
 	}
 }
 
+// catchUp is how long what the program did may take to be brought in while the process is held.
+const catchUp = 30 * time.Second
+
 // stopped runs while the process is held: everything that it did is brought in
 // and compared with its memory.
 func (l *Program) stopped() {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), catchUp)
 	defer cancel()
 	err := l.eng.Sync(ctx)
 	l.mu.Lock()
@@ -584,7 +587,11 @@ func (l *Program) stopped() {
 	} else {
 		l.missed()
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		l.warn("memory was not compared with the history: what the program did was not taken in within %v of its end", catchUp)
+		return
+	case err != nil:
 		l.warn("memory was not compared with the history: %v", err)
 		return
 	}
