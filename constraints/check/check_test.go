@@ -35,6 +35,13 @@ type fakeProgram struct {
 	marks     []Mark
 	libraries map[string]string // of functions that no traced file has
 	removed   map[string]int    // functions without code, by the line that defines each
+	renamed   map[string]otherName
+}
+
+// otherName is what a macro makes of a function's name, and where that is defined.
+type otherName struct {
+	line int
+	as   string
 }
 
 const programTypes = `
@@ -72,6 +79,7 @@ func newProgram(t *testing.T) *fakeProgram {
 		},
 		libraries: map[string]string{"g_slice_alloc": "libglib-2.0.so"},
 		removed:   map[string]int{"verify": 12, "Tree::verify": 12},
+		renamed:   map[string]otherName{"purge": {20, "list_purge"}},
 		lines:     map[string]int{"/src/a.c": 50, "/src/b.c": 10},
 		marks:     []Mark{{"/src/a.c", 24, "node"}, {"/src/a.c", 30, ""}, {"/src/b.c", 3, "nod"}},
 	}
@@ -83,8 +91,8 @@ func (p *fakeProgram) Const(name string) (int64, bool)      { return p.u.Const(n
 func (p *fakeProgram) FuncNames() []string                  { return p.funcs }
 func (p *fakeProgram) Marks() []Mark                        { return p.marks }
 func (p *fakeProgram) LibraryOf(name string) string         { return p.libraries[name] }
-func (p *fakeProgram) Defined(name string) (string, int, bool) {
-	return "list.c", p.removed[name], p.removed[name] > 0
+func (p *fakeProgram) Defined(name string) (string, int, string) {
+	return "list.c", p.removed[name] + p.renamed[name].line, p.renamed[name].as
 }
 
 func (p *fakeProgram) LookupFunc(pattern string) (found []string) {

@@ -262,6 +262,10 @@ func (c *checker) hasFunc(pattern string, pos syntax.Pos) bool {
 		c.errorf(pos, "the program has no function `%s`; of that name it has `%s`", pattern, c.prog.LookupFunc(name)[0])
 		return false
 	}
+	if file, line, as := c.prog.Defined(pattern); as != "" {
+		c.errorf(pos, "the program has no function `%s`: what %s:%d defines by that name is `%s` to the compiler, by a macro", pattern, baseName(file), line, as)
+		return false
+	}
 	c.errorf(pos, "the program has no function `%s`%s", pattern, didYouMeanOrList(pattern, c.prog.FuncNames()))
 	return false
 }
@@ -272,11 +276,12 @@ func (c *checker) leftNothing(pattern string, pos syntax.Pos) bool {
 	if c.prog == nil || strings.HasPrefix(pattern, "0x") || len(c.prog.LookupFunc(pattern)) > 0 || len(sameInner(pattern, c.prog.FuncNames())) > 0 {
 		return false
 	}
-	file, line, ok := c.prog.Defined(pattern)
-	if ok {
+	file, line, as := c.prog.Defined(pattern)
+	gone := line > 0 && as == ""
+	if gone {
 		c.warnf(pos, "the compiler has left no code of `%s` (%s:%d): there are no C-points at it; -O0 helps, or __attribute__((noinline)) on it", pattern, baseName(file), line)
 	}
-	return ok
+	return gone
 }
 
 // hasLine asks whether a source line has code.

@@ -11,8 +11,9 @@ type Program interface {
 	// pattern means; clones and inlined instances may be among them.
 	LookupFunc(pattern string) []string
 	FuncNames() []string
-	// Defined is where the program's sources define a function by the last part of its name.
-	Defined(pattern string) (file string, line int, ok bool)
+	// Defined is where the program's sources define a function by the last part of its name: line is 0 if they do not.
+	// as is the function compiled from there where that has another name, "" if there is none.
+	Defined(pattern string) (file string, line int, as string)
 	// LibraryOf is a module that would have to be traced too for a function to be
 	// known, as --module names it; "" if none has a function of that name.
 	LibraryOf(pattern string) string

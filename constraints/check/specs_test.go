@@ -225,17 +225,17 @@ func (w *world) LookupType(name string) []*types.Type {
 	return nil
 }
 
-func (w *world) Const(string) (int64, bool)         { return 0, false }
-func (w *world) TypeNames() []string                { return []string{"scene"} }
-func (w *world) LookupFunc(name string) []string    { return []string{name} }
-func (w *world) FuncNames() []string                { return nil }
-func (w *world) GlobalNames() []string              { return nil }
-func (w *world) Scattered(string) bool              { return false }
-func (w *world) HasLine(string, int) (bool, int)    { return true, 0 }
-func (w *world) Files() []string                    { return nil }
-func (w *world) Marks() []check.Mark                { return nil }
-func (w *world) LibraryOf(string) string            { return "" }
-func (w *world) Defined(string) (string, int, bool) { return "", 0, false }
+func (w *world) Const(string) (int64, bool)           { return 0, false }
+func (w *world) TypeNames() []string                  { return []string{"scene"} }
+func (w *world) LookupFunc(name string) []string      { return []string{name} }
+func (w *world) FuncNames() []string                  { return nil }
+func (w *world) GlobalNames() []string                { return nil }
+func (w *world) Scattered(string) bool                { return false }
+func (w *world) HasLine(string, int) (bool, int)      { return true, 0 }
+func (w *world) Files() []string                      { return nil }
+func (w *world) Marks() []check.Mark                  { return nil }
+func (w *world) LibraryOf(string) string              { return "" }
+func (w *world) Defined(string) (string, int, string) { return "", 0, "" }
 
 func (w *world) LookupGlobal(_, name string) []check.Variable {
 	if v, ok := w.vars[name]; ok {

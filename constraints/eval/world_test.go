@@ -66,17 +66,17 @@ func (p *program) LookupGlobal(_, name string) []check.Variable {
 	return []check.Variable{{Name: name, Addr: staticMemory, Size: 16}}
 }
 
-func (p *program) Const(string) (int64, bool)         { return 0, false }
-func (p *program) TypeNames() []string                { return nil }
-func (p *program) LookupFunc(name string) []string    { return []string{name} }
-func (p *program) FuncNames() []string                { return nil }
-func (p *program) GlobalNames() []string              { return nil }
-func (p *program) Scattered(string) bool              { return false }
-func (p *program) HasLine(string, int) (bool, int)    { return true, 0 }
-func (p *program) Files() []string                    { return nil }
-func (p *program) Marks() []check.Mark                { return nil }
-func (p *program) LibraryOf(string) string            { return "" }
-func (p *program) Defined(string) (string, int, bool) { return "", 0, false }
+func (p *program) Const(string) (int64, bool)           { return 0, false }
+func (p *program) TypeNames() []string                  { return nil }
+func (p *program) LookupFunc(name string) []string      { return []string{name} }
+func (p *program) FuncNames() []string                  { return nil }
+func (p *program) GlobalNames() []string                { return nil }
+func (p *program) Scattered(string) bool                { return false }
+func (p *program) HasLine(string, int) (bool, int)      { return true, 0 }
+func (p *program) Files() []string                      { return nil }
+func (p *program) Marks() []check.Mark                  { return nil }
+func (p *program) LibraryOf(string) string              { return "" }
+func (p *program) Defined(string) (string, int, string) { return "", 0, "" }
 
 const staticMemory = 0x900
 

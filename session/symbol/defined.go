@@ -1,6 +1,7 @@
 package symbol
 
 import (
+	"path/filepath"
 	"regexp"
 	"strings"
 
@@ -9,14 +10,15 @@ import (
 )
 
 // Defined implements check.Program: the compiler has removed a function, or inlined it and then left nothing of it, and
-// some (clang) tell of none of these in the debug information. So the text is asked.
-func (p *Program) Defined(pattern string) (file string, line int, ok bool) {
+// some (clang) tell of none of these in the debug information. So the text is asked. Or a macro has given it another name,
+// as headers do to keep a library's names apart.
+func (p *Program) Defined(pattern string) (file string, line int, as string) {
 	name, _, _ := strings.Cut(cxxname.WithoutArgs(pattern), "(")
 	if i := strings.LastIndex(name, "::"); i >= 0 {
 		name = name[i+2:]
 	}
 	if !identifier.MatchString(name) {
-		return "", 0, false
+		return "", 0, ""
 	}
 	for _, file := range p.Files() {
 		if objfile.SystemHeader(file) {
@@ -27,11 +29,24 @@ func (p *Program) Defined(pattern string) (file string, line int, ok bool) {
 		for i, l := range lines {
 			text[i] = code(l)
 		}
-		if at := definedAt(strings.Join(text, "\n"), name); at > 0 {
-			return file, at, true
+		all := strings.Join(text, "\n")
+		if at := definedAt(all, name); at > 0 {
+			return file, at, p.compiledFrom(file, at, all)
 		}
 	}
-	return "", 0, false
+	return "", 0, ""
+}
+
+// compiledFrom is the function that was compiled from what a line of a file defines, if that has another name in the text.
+func (p *Program) compiledFrom(file string, line int, text string) string {
+	for _, f := range p.Objs {
+		for _, fn := range f.Funcs() {
+			if fn.Line == line && filepath.Clean(fn.File) == filepath.Clean(file) && definedAt(text, fn.Base) != line {
+				return fn.Base
+			}
+		}
+	}
+	return ""
 }
 
 var identifier = regexp.MustCompile(`^[A-Za-z_]\w*$`)
