@@ -19,7 +19,11 @@ func (s *scope) compare(e *syntax.Binary, src string) operand {
 		return s.compareNull(e, x, y, src)
 	case x.reference() && y.reference() && (x.kind == kindRef || y.kind == kindRef):
 		if e.Op != "==" && e.Op != "!=" {
-			s.errorf(e.OpPos, "nodes and pointers are compared by == and != only")
+			hint := ""
+			if alike(x, y) == AlikeVoid {
+				hint = "; numbers kept in a void pointer can be declared as such: type T = \"…\"; and struct T { long key; … }; lay the program's type out"
+			}
+			s.errorf(e.OpPos, "nodes and pointers are compared by == and != only%s", hint)
 			return operand{}
 		}
 		s.sameObjects(e, x, y)

@@ -82,7 +82,9 @@ func (c *checker) structLayout(t *NodeType, d *syntax.TypeDecl) {
 		t.Source = cxxname.Normal(d.Source)
 		if own := c.decls.Lookup(d.Name); own != nil && own.Kind == types.Struct { // the file's layout for the program's type
 			t.Layout = own
-			c.hasType(name, pos)
+			if c.hasType(name, pos) && c.prog != nil {
+				asProgram(own, c.prog.LookupType(t.Source))
+			}
 			return
 		}
 		switch meant := c.instances(name); len(meant) {
@@ -157,6 +159,16 @@ func (c *checker) onlyDeclared(t *NodeType) bool {
 		name = t.Source
 	}
 	return len(c.prog.LookupType(cxxname.Normal(name))) > 0
+}
+
+// asProgram names the file's layout of a type as the program does: by that name its blocks and the pointers to it are known.
+func asProgram(own *types.Type, found []*types.Type) {
+	for _, x := range found {
+		if x.Kind == types.Struct && x.Name != "" {
+			own.Name = x.Name
+			return
+		}
+	}
 }
 
 // hasType reports a type that the program lacks, if it has debug information.
