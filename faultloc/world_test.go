@@ -80,17 +80,17 @@ func (w *world) LookupGlobal(_, name string) []check.Variable {
 
 const staticMemory = 0x404000
 
-func (w *world) Const(string) (int64, bool)         { return 0, false }
-func (w *world) TypeNames() []string                { return nil }
-func (w *world) LookupFunc(name string) []string    { return []string{name} }
-func (w *world) FuncNames() []string                { return nil }
-func (w *world) GlobalNames() []string              { return nil }
-func (w *world) Scattered(string) bool              { return false }
-func (w *world) HasLine(string, int) (bool, int)    { return true, 0 }
-func (w *world) Files() []string                    { return nil }
-func (w *world) Marks() []check.Mark                { return nil }
-func (w *world) LibraryOf(string) string            { return "" }
-func (w *world) Defined(string) (string, int, bool) { return "", 0, false }
+func (w *world) Const(string) (int64, bool)           { return 0, false }
+func (w *world) TypeNames() []string                  { return nil }
+func (w *world) LookupFunc(name string) []string      { return []string{name} }
+func (w *world) FuncNames() []string                  { return nil }
+func (w *world) GlobalNames() []string                { return nil }
+func (w *world) Scattered(string) bool                { return false }
+func (w *world) HasLine(string, int) (bool, int)      { return true, 0 }
+func (w *world) Files() []string                      { return nil }
+func (w *world) Marks() []check.Mark                  { return nil }
+func (w *world) LibraryOf(string) string              { return "" }
+func (w *world) Defined(string) (string, int, string) { return "", 0, "" }
 
 // TypeOf implements graph.Typing.
 func (w *world) TypeOf(n mgpp.Node) (*check.NodeType, int64, string) {
