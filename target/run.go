@@ -132,12 +132,7 @@ func (t *tracer) begin(ctx context.Context, h Handlers) (*run, error) {
 	r := &run{t: t, ctx: ctx, handlers: h, ended: make(chan error, 1)}
 	t.run = r
 	t.signals = make(chan os.Signal, 16)
-	// A signal that was ignored when we were started stays so (nohup(1)).
-	for _, s := range []os.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGTSTP} {
-		if !signal.Ignored(s) {
-			signal.Notify(t.signals, s)
-		}
-	}
+	heed(t.signals, append([]os.Signal{unix.SIGQUIT, unix.SIGTSTP}, toEnd...)...)
 	return r, nil
 }
 
@@ -257,15 +252,29 @@ func (r *run) urge() {
 }
 
 // SameRequest is called when a signal has asked us to end, and is heeded: those that come in the moments after it are of
-// the same request, and do not end us. Signals that were ignored when we were started stay so.
+// the same request, and do not end us.
 func SameRequest() {
-	echoes := make(chan os.Signal, 1) // nobody reads them
-	for _, s := range []os.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP} {
+	echoes := Asked() // nobody reads them
+	time.AfterFunc(sameRequest, func() { signal.Stop(echoes) })
+}
+
+// toEnd are the signals that ask us to end.
+var toEnd = []os.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP}
+
+// Asked gets the signals that ask us to end, but for those that were ignored when we were started.
+func Asked() chan os.Signal {
+	signals := make(chan os.Signal, 1)
+	heed(signals, toEnd...)
+	return signals
+}
+
+// heed has signals sent to a channel. One that was ignored when we were started stays so (nohup(1)).
+func heed(c chan<- os.Signal, signals ...os.Signal) {
+	for _, s := range signals {
 		if !signal.Ignored(s) {
-			signal.Notify(echoes, s)
+			signal.Notify(c, s)
 		}
 	}
-	time.AfterFunc(sameRequest, func() { signal.Stop(echoes) })
 }
 
 // impatience is what urges a handler of the process's end: signals that were sent to us,

@@ -2,7 +2,6 @@ package eval
 
 import (
 	"bytes"
-	"iter"
 	"slices"
 
 	"mgtrace/constraints/check"
@@ -36,6 +35,7 @@ type delta struct {
 	flips []flips // by set of Checker.reach
 	roots []graph.ObjID
 	loose bool // rootsOf: what the pin leads to is not known, so that any node is a root
+	moved bool // rootsOf: a cell of the pin was written, or its object began or ended
 	// Pins decide few verdicts, but are an operand of every instance: either they are
 	// asked for by what instances say (args), or those that are broken say it anew.
 	args  bool
@@ -81,7 +81,7 @@ func (d *delta) gather(e *env) {
 		for i := range d.c.sites[k] {
 			if s := &d.c.sites[k][i]; s.kind != readsAttr && s.kind != readsCount && !d.all[k] {
 				d.roots = d.rootsOf(e, s, d.roots[:0])
-				d.anew[k] = d.anew[k] || s.kind == readsPin && d.isDirty(e, s)
+				d.anew[k] = d.anew[k] || d.moved
 				d.bindRoots(e, k, s)
 			}
 		}
@@ -130,7 +130,7 @@ func (d *delta) gatherAttrs(e *env, changed []attrKey) {
 // rootsOf appends the objects from which a site leads to something that
 // changed.
 func (d *delta) rootsOf(e *env, s *site, out []graph.ObjID) []graph.ObjID {
-	d.loose = false
+	d.loose, d.moved = false, false
 	switch s.kind {
 	case readsPath:
 		return d.pathRoots(e, s, out)
@@ -209,20 +209,32 @@ func (d *delta) objectsOf(e *env) []dirtyObject {
 	return d.objects
 }
 
-// dirty returns the objects with dirt in the cells of a pin.
-func (d *delta) dirty(e *env, s *site) iter.Seq[*graph.Dirt] {
-	return func(yield func(*graph.Dirt) bool) {
-		for i, x := range d.objectsOf(e) {
-			o := &d.ch.Dirt[i]
-			mine := x.typ.Is(s.typ) || d.reads(e, s, o.Obj)
-			if s.chain.global > 0 {
-				mine = x.global == s.chain.global
+// pinRoots appends the objects that the cells of the pin lead to that may have changed.
+func (d *delta) pinRoots(e *env, s *site, out []graph.ObjID) []graph.ObjID {
+	for i, x := range d.objectsOf(e) {
+		o, known := &d.ch.Dirt[i], false // where in the object the cells lie
+		switch {
+		case s.chain.global > 0:
+			if x.global != s.chain.global {
+				continue
 			}
-			if mine && (o.Mask != 0 && o.Touches(s.lo, s.hi, x.size) || o.Life) && !yield(o) {
-				return
-			}
+			known = true
+		case x.typ.Is(s.typ):
+			known = !o.Life && e.g.Whole(o.Obj)
+		case !d.reads(e, s, o.Obj):
+			continue
 		}
+		if !o.Touches(s.lo, s.hi, x.size) && !o.Life {
+			continue
+		}
+		if d.moved = true; d.args || !known {
+			d.loose = true
+			out = append(out, o.Obj)
+			continue
+		}
+		out = d.cellRoots(e, s, o, int64(x.size), out)
 	}
+	return out
 }
 
 // reads: the cells of a pin may lie in an object of another type, into the middle of which a pointer leads.
@@ -230,42 +242,26 @@ func (d *delta) reads(e *env, s *site, o graph.ObjID) bool {
 	return len(s.base.hops) > 0 && (e.changed != nil || !e.g.Whole(o)) && len(e.ascend(s.base.hops, o, false, nil)) > 0
 }
 
-func (d *delta) isDirty(e *env, s *site) bool {
-	for range d.dirty(e, s) {
-		return true
+// cellRoots appends the objects that the pin's cells lead to in the parts of an object that have dirt.
+func (d *delta) cellRoots(e *env, s *site, o *graph.Dirt, size int64, out []graph.ObjID) []graph.ObjID {
+	cells, at := s.cells, e.g.Object(o.Obj).Addr
+	if cells < 0 {
+		cells = (size - s.lo - 8 + s.stride) / s.stride
 	}
-	return false
-}
-
-// pinRoots appends the objects that the cells of the pin lead to that may have changed.
-func (d *delta) pinRoots(e *env, s *site, out []graph.ObjID) []graph.ObjID {
-	for o := range d.dirty(e, s) {
-		whole := s.chain.global > 0 || !o.Life && e.g.Whole(o.Obj) && e.g.Object(o.Obj).Type.Is(s.typ) // else it is not known where the cells lie
-		if d.args || !whole {
-			d.loose = true
-			out = append(out, o.Obj)
-			continue
-		}
-		size, at := int64(e.g.Size(o.Obj, e.t)), e.g.Object(o.Obj).Addr
-		cells := s.cells
-		if cells < 0 {
-			cells = (size - s.lo - 8 + s.stride) / s.stride
-		}
-		o.EachPart(uint64(size), func(lo, hi int64) {
-			for k := max(0, (lo-s.lo)/s.stride); k < cells && s.lo+k*s.stride < hi; k++ {
-				v := e.loadPointer(0, at+trace.Addr(s.lo+k*s.stride), s.pin.Coded, s.pin.Weak, s.pin.To, elemOf(s.pin.Type), s.pin)
-				switch {
-				case v.isNull():
-				case v.kind == pointer && v.defined() && v.obj != 0:
-					out = append(out, v.obj)
-					e.g.Beside(v.obj, e.t, func(o graph.ObjID) { out = append(out, o) }) // at the same place
-				default:
-					d.loose = true
-					out = append(out, o.Obj)
-				}
+	o.EachPart(uint64(size), func(lo, hi int64) {
+		for k := max(0, (lo-s.lo)/s.stride); k < cells && s.lo+k*s.stride < hi; k++ {
+			v := e.loadPointer(0, at+trace.Addr(s.lo+k*s.stride), s.pin.Coded, s.pin.Weak, s.pin.To, elemOf(s.pin.Type), s.pin)
+			switch {
+			case v.isNull():
+			case v.kind == pointer && v.defined() && v.obj != 0:
+				out = append(out, v.obj)
+				e.g.Beside(v.obj, e.t, func(o graph.ObjID) { out = append(out, o) }) // at the same place
+			default:
+				d.loose = true
+				out = append(out, o.Obj)
 			}
-		})
-	}
+		}
+	})
 	return out
 }
 

@@ -116,13 +116,8 @@ func (m *maker) members(t *types.Type, path string, depth int) {
 			continue
 		}
 		links, whole := linksToOwn(in), at
-		if len(links) == 0 { // a hook may have its links from a base class: what leads to that leads into the node
-			for b := in; len(links) == 0 && b != nil; links = linksToOwn(b) {
-				if b = firstBase(b); b == nil {
-					break
-				}
-			}
-			whole = "X"
+		for b := firstBase(in); len(links) == 0 && b != nil; b = firstBase(b) {
+			links, whole = linksToOwn(b), "X" // a hook may have its links from a base class: what leads to that leads into the node
 		}
 		for _, p := range links {
 			for _, q := range links {

@@ -1,7 +1,6 @@
 package mine
 
 import (
-	"encoding/binary"
 	"fmt"
 	"strings"
 
@@ -66,13 +65,10 @@ type tagWord struct {
 
 func (w *tagWord) look(g *graph.Graph, v mgpp.View, nodes []graph.ObjID, offset int64) {
 	for _, o := range nodes {
-		var data [8]byte
-		var written [8]bool
-		b := mgpp.Bytes{Data: data[:], Written: written[:]}
-		if !v.Read(g.Object(o).Addr+trace.Addr(offset), &b) || written != [8]bool{true, true, true, true, true, true, true, true} {
+		word, ok := mgpp.Number(v, g.Object(o).Addr+trace.Addr(offset), 8)
+		if !ok {
 			continue
 		}
-		word := binary.LittleEndian.Uint64(data[:])
 		if w.seen == nil {
 			w.seen = map[sighting]bool{}
 		}

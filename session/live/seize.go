@@ -203,7 +203,7 @@ func (i interrupted) Error() string { return i.String() }
 // them back their effect.
 func Interruptible(parent context.Context) (ctx context.Context, done func()) {
 	ctx, cancel := context.WithCancelCause(parent)
-	signals := asked()
+	signals := target.Asked()
 	go func() {
 		select {
 		case s := <-signals:
