@@ -11,17 +11,17 @@ import (
 	"mgtrace/constraints/describe"
 	"mgtrace/constraints/eval"
 	"mgtrace/constraints/graph"
+	"mgtrace/constraints/graph/graphtest"
 	"mgtrace/constraints/syntax"
 	"mgtrace/mgpp"
 	"mgtrace/trace"
-	"mgtrace/types"
 )
 
 // world is a program that exists in the test only: its memory, and what is
 // known of it. A statement is a line number, and that is its program counter.
 type world struct {
-	t       testing.TB
-	decls   *types.Decls
+	t testing.TB
+	graphtest.Program
 	spec    *check.Spec
 	hist    *mgpp.History
 	graph   *graph.Graph
@@ -42,12 +42,12 @@ type block struct {
 func newWorld(t testing.TB, text string) *world {
 	t.Helper()
 	file, errs := syntax.Parse("test.cons", text)
-	w := &world{t: t, decls: types.NewDecls(types.NewUniverse(nil)), hist: mgpp.New(mgpp.Options{}),
+	w := &world{t: t, Program: graphtest.NewProgram(), hist: mgpp.New(mgpp.Options{}),
 		blocks: map[string]*block{}, types: map[mgpp.NodeID]*check.NodeType{}, next: 0x7f0000001000}
-	if _, bad := w.decls.Parse(syntax.CSource(file)); len(bad) > 0 {
+	if _, bad := w.Decls.Parse(syntax.CSource(file)); len(bad) > 0 {
 		t.Fatal(bad)
 	}
-	w.decls.Link()
+	w.Decls.Link()
 	spec, more := check.Check(file, w)
 	for _, e := range append(errs, more...) {
 		t.Fatal(e.Format(text))
@@ -63,34 +63,15 @@ func newWorld(t testing.TB, text string) *world {
 
 // The program that check asks.
 
-func (w *world) LookupType(name string) []*types.Type {
-	if x := w.decls.Lookup(name); x != nil {
-		return []*types.Type{x}
-	}
-	return nil
-}
-
 // LookupGlobal: every "name" is a variable of type "struct name".
 func (w *world) LookupGlobal(_, name string) []check.Variable {
-	if x := w.decls.Lookup(name); x != nil {
+	if x := w.Decls.Lookup(name); x != nil {
 		return []check.Variable{{Name: name, Type: x, Addr: staticMemory, Size: x.Size}}
 	}
 	return nil
 }
 
 const staticMemory = 0x404000
-
-func (w *world) Const(string) (int64, bool)           { return 0, false }
-func (w *world) TypeNames() []string                  { return nil }
-func (w *world) LookupFunc(name string) []string      { return []string{name} }
-func (w *world) FuncNames() []string                  { return nil }
-func (w *world) GlobalNames() []string                { return nil }
-func (w *world) Scattered(string) bool                { return false }
-func (w *world) HasLine(string, int) (bool, int)      { return true, 0 }
-func (w *world) Files() []string                      { return nil }
-func (w *world) Marks() []check.Mark                  { return nil }
-func (w *world) LibraryOf(string) string              { return "" }
-func (w *world) Defined(string) (string, int, string) { return "", 0, "" }
 
 // TypeOf implements graph.Typing.
 func (w *world) TypeOf(n mgpp.Node) (*check.NodeType, int64, string) {

@@ -68,7 +68,7 @@ var imports = []struct {
 	{"constraints/syntax", true, ""},
 	{"constraints/check", true, "constraints/syntax cxxname mgpp/coded types"},
 	{"constraints/graph", true, "constraints/check mgpp mgpp/coded parallel trace types"},
-	{"constraints/graph/graphtest", true, "constraints/check constraints/graph constraints/syntax mgpp trace"},
+	{"constraints/graph/graphtest", true, "constraints/check constraints/graph constraints/syntax mgpp trace types"},
 	{"constraints/describe", true, "constraints/graph mgpp mgpp/coded trace types"},
 	{"constraints/eval", true, "constraints/check constraints/graph cxxname mgpp mgpp/coded parallel trace types"},
 	{"constraints/mine", true, "constraints/check constraints/eval constraints/graph constraints/syntax cxxname mgpp mgpp/coded trace types"},

@@ -10,6 +10,7 @@ import (
 	"mgtrace/constraints/check"
 	"mgtrace/constraints/eval"
 	"mgtrace/constraints/graph"
+	"mgtrace/constraints/graph/graphtest"
 	"mgtrace/constraints/syntax"
 	"mgtrace/mgpp"
 	"mgtrace/trace"
@@ -172,8 +173,8 @@ func (c *scene) run(t *testing.T, change string) []string {
 
 // world is the memory of a program that exists in the test only.
 type world struct {
-	t       *testing.T
-	decls   *types.Decls
+	t *testing.T
+	graphtest.Program
 	vars    map[string]check.Variable
 	spec    *check.Spec
 	history *mgpp.History
@@ -195,17 +196,17 @@ type block struct {
 const heap, static = 0x7f0000001000, 0x404000
 
 func newWorld(t *testing.T, c *scene, file *syntax.File) *world {
-	w := &world{t: t, decls: types.NewDecls(types.NewUniverse(nil)), vars: map[string]check.Variable{},
+	w := &world{t: t, Program: graphtest.NewProgram(), vars: map[string]check.Variable{},
 		history: mgpp.New(mgpp.Options{}), types: map[trace.Addr]*check.NodeType{}}
 	for _, text := range []string{syntax.CSource(file), c.c} {
-		if _, errs := w.decls.Parse(text); len(errs) > 0 {
+		if _, errs := w.Decls.Parse(text); len(errs) > 0 {
 			t.Fatal(c.spec, errs)
 		}
 	}
-	w.decls.Link()
+	w.Decls.Link()
 	addr := uint64(static)
 	for name, typ := range c.globals {
-		x := w.decls.Lookup(typ)
+		x := w.Decls.Lookup(typ)
 		if x == nil {
 			t.Fatalf("no C type %s", typ)
 		}
@@ -218,24 +219,7 @@ func newWorld(t *testing.T, c *scene, file *syntax.File) *world {
 
 // The program that check asks.
 
-func (w *world) LookupType(name string) []*types.Type {
-	if x := w.decls.Lookup(name); x != nil {
-		return []*types.Type{x}
-	}
-	return nil
-}
-
-func (w *world) Const(string) (int64, bool)           { return 0, false }
-func (w *world) TypeNames() []string                  { return []string{"scene"} }
-func (w *world) LookupFunc(name string) []string      { return []string{name} }
-func (w *world) FuncNames() []string                  { return nil }
-func (w *world) GlobalNames() []string                { return nil }
-func (w *world) Scattered(string) bool                { return false }
-func (w *world) HasLine(string, int) (bool, int)      { return true, 0 }
-func (w *world) Files() []string                      { return nil }
-func (w *world) Marks() []check.Mark                  { return nil }
-func (w *world) LibraryOf(string) string              { return "" }
-func (w *world) Defined(string) (string, int, string) { return "", 0, "" }
+func (w *world) TypeNames() []string { return []string{"scene"} }
 
 func (w *world) LookupGlobal(_, name string) []check.Variable {
 	if v, ok := w.vars[name]; ok {

@@ -8,10 +8,10 @@ import (
 	"mgtrace/constraints/check"
 	"mgtrace/constraints/eval"
 	"mgtrace/constraints/graph"
+	"mgtrace/constraints/graph/graphtest"
 	"mgtrace/constraints/syntax"
 	"mgtrace/mgpp"
 	"mgtrace/trace"
-	"mgtrace/types"
 )
 
 // world is a small machine: a history that a test writes, and a checker of it.
@@ -34,11 +34,11 @@ func parse(tb testing.TB, text string) *check.Spec {
 	for _, e := range errs {
 		tb.Fatal(e)
 	}
-	p := &program{decls: types.NewDecls(types.NewUniverse(nil))}
-	if _, bad := p.decls.Parse(syntax.CSource(tree)); len(bad) > 0 {
+	p := &program{graphtest.NewProgram()}
+	if _, bad := p.Decls.Parse(syntax.CSource(tree)); len(bad) > 0 {
 		tb.Fatal(bad)
 	}
-	p.decls.Link()
+	p.Decls.Link()
 	spec, errs := check.Check(tree, p)
 	for _, e := range errs {
 		if !e.Warning {
@@ -50,33 +50,14 @@ func parse(tb testing.TB, text string) *check.Spec {
 
 // program is what check asks: of any name there is a variable. If there is a
 // struct of that name it is its type.
-type program struct{ decls *types.Decls }
-
-func (p *program) LookupType(name string) []*types.Type {
-	if x := p.decls.Lookup(name); x != nil {
-		return []*types.Type{x}
-	}
-	return nil
-}
+type program struct{ graphtest.Program }
 
 func (p *program) LookupGlobal(_, name string) []check.Variable {
-	if x := p.decls.Lookup(name); x != nil {
+	if x := p.Decls.Lookup(name); x != nil {
 		return []check.Variable{{Name: name, Type: x, Addr: staticMemory, Size: x.Size}}
 	}
 	return []check.Variable{{Name: name, Addr: staticMemory, Size: 16}}
 }
-
-func (p *program) Const(string) (int64, bool)           { return 0, false }
-func (p *program) TypeNames() []string                  { return nil }
-func (p *program) LookupFunc(name string) []string      { return []string{name} }
-func (p *program) FuncNames() []string                  { return nil }
-func (p *program) GlobalNames() []string                { return nil }
-func (p *program) Scattered(string) bool                { return false }
-func (p *program) HasLine(string, int) (bool, int)      { return true, 0 }
-func (p *program) Files() []string                      { return nil }
-func (p *program) Marks() []check.Mark                  { return nil }
-func (p *program) LibraryOf(string) string              { return "" }
-func (p *program) Defined(string) (string, int, string) { return "", 0, "" }
 
 const staticMemory = 0x900
 
