@@ -18,7 +18,7 @@ func TestProcesses(t *testing.T) {
 		mode  string
 		forks int
 	}{
-		{"forks", 300}, {"threads", 80}, {"orphans", 30}, {"spawns", 101}, {"sharers", 40}, {"daemon", 1}, {"untraced", 30},
+		{"forks", 100}, {"threads", 40}, {"orphans", 30}, {"spawns", 101}, {"sharers", 40}, {"daemon", 1}, {"untraced", 30},
 		{"code", 3}, {"changed code", 3},
 	} {
 		t.Run(c.mode, func(t *testing.T) {
@@ -37,7 +37,7 @@ func TestProcesses(t *testing.T) {
 			}
 		}}
 		r.same(t, path, "signalled")
-		if n := r.count[trace.KindFork]; n != 300 {
+		if n := r.count[trace.KindFork]; n != 100 {
 			t.Errorf("%d forks", n)
 		}
 	})

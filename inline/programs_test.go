@@ -23,7 +23,7 @@ func TestFlow(t *testing.T) {
 // recording says.
 func TestBuilds(t *testing.T) {
 	for _, flags := range []string{
-		"-O0", "-O2", "-O3 -march=native", "-no-pie -O2", "-static -O2", "-static-pie -O2", "-O2 -fcf-protection=full -fno-plt", "-Os -fomit-frame-pointer", "-O2 -Wl,-z,now,-z,separate-code",
+		"-O0", "-O3 -march=native", "-no-pie -O2 -fcf-protection=full -fno-plt", "-static -O2", "-static-pie -O2", "-Os -fomit-frame-pointer -Wl,-z,now,-z,separate-code",
 	} {
 		t.Run(flags, func(t *testing.T) {
 			path := build(t, "flow.cc", strings.Fields(flags)...)

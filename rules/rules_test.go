@@ -235,7 +235,7 @@ func TestAnySystem(t *testing.T) {
 			pure = append(pure, "./"+filepath.ToSlash(r.pkg))
 		}
 	}
-	for _, system := range []string{"darwin/arm64", "windows/amd64"} {
+	for _, system := range []string{"windows/arm64"} {
 		goos, arch, _ := strings.Cut(system, "/")
 		loaded, err := packages.Load(&packages.Config{
 			Dir: "..",

@@ -194,8 +194,8 @@ func testKilled(t *testing.T, inherits bool, steps int) {
 	}
 	blocked := masks(t, r.pid())
 	caught := procStatus(strconv.Itoa(r.pid()))["SigCgt"]
-	rounds := 0
-	for killed := true; killed; rounds++ {
+	rounds, request := 0, 1+r.pid()%2 // each second one: the others another time
+	for killed := true; killed; rounds, request = rounds+1, request+2 {
 		notes, err := NewNotes()
 		if err != nil {
 			t.Fatal(err)
@@ -203,7 +203,7 @@ func testKilled(t *testing.T, inherits bool, steps int) {
 		if !inherits {
 			notes.set(notedHeir, heirNot)
 		}
-		cmd := exec.Command(self(t), strconv.Itoa(r.pid()), strconv.Itoa(rounds+1), fmt.Sprint(function), strconv.Itoa(steps))
+		cmd := exec.Command(self(t), strconv.Itoa(r.pid()), strconv.Itoa(request), fmt.Sprint(function), strconv.Itoa(steps))
 		cmd.Env = append(os.Environ(), "TARGET_TEST_TRACER=detours")
 		cmd.ExtraFiles = []*os.File{notes.File()}
 		var said strings.Builder
@@ -232,31 +232,31 @@ func testKilled(t *testing.T, inherits bool, steps int) {
 			}
 		}
 		if err := errors.Join(p.Undeliver(), p.PutRight(notes)); err != nil {
-			t.Errorf("killed behind request %d: %v", rounds+1, err)
+			t.Errorf("killed behind request %d: %v", request, err)
 		}
 		code := make([]byte, len(entry))
 		if _, err := p.ReadMemory(code, at); err != nil || !slices.Equal(code, entry) {
-			t.Fatalf("killed behind request %d: the code is %x, was %x; %v", rounds+1, code, entry, err)
+			t.Fatalf("killed behind request %d: the code is %x, was %x; %v", request, code, entry, err)
 		}
 		if err := p.Close(); err != nil {
 			t.Fatal(err)
 		}
 		if now := masks(t, r.pid()); !slices.Equal(now, blocked) {
-			t.Fatalf("killed behind request %d: blocked are %v, were %v", rounds+1, now, blocked)
+			t.Fatalf("killed behind request %d: blocked are %v, were %v", request, now, blocked)
 		}
 		if now := procStatus(strconv.Itoa(r.pid()))["SigCgt"]; now != caught {
-			t.Fatalf("killed behind request %d: caught are %v, were %v", rounds+1, now, caught)
+			t.Fatalf("killed behind request %d: caught are %v, were %v", request, now, caught)
 		}
 		if maps, err := readMaps(r.pid()); err != nil || slices.ContainsFunc(maps, func(m mem.Map) bool { return m.Lo>>40 == batchAt>>40 }) {
-			t.Errorf("killed behind request %d: memory is left: %v, %v", rounds+1, maps, err)
+			t.Errorf("killed behind request %d: memory is left: %v, %v", request, maps, err)
 		}
 		notes.Close()
 		if _, err := r.in.Write([]byte{1}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if rounds < 100 {
-		t.Errorf("the tracer had come to its end after %d requests", rounds)
+	if request < 100 {
+		t.Errorf("the tracer had come to its end after %d requests", request)
 	}
 	if got, want := r.end(), fmt.Sprintf("rounds %d", rounds); got != want {
 		t.Errorf("the program says %q, want %q", got, want)

@@ -31,7 +31,7 @@ func readAheadAll(r *Reader, n int) (events []Event, err error) {
 func TestReadAhead(t *testing.T) {
 	for seed := range uint64(4) {
 		rnd := rand.New(rand.NewPCG(seed, 11))
-		items := randomItems(rnd, 300)
+		items := randomItems(rnd, 150)
 		data := writeItems(t, items, []int{0, 1, 7, 50}[seed])
 		cut := data[:len(data)-1-rnd.IntN(len(data)/2)]
 		damaged := append([]byte(nil), data...)

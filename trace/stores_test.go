@@ -231,7 +231,7 @@ func firstDiff(want, got []Event) string {
 func TestStores(t *testing.T) {
 	for seed := range uint64(3) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
-		items := randomItems(rnd, 200)
+		items := randomItems(rnd, 100)
 		want := eventsOf(items)
 		for _, n := range []int{0, 1, 7} {
 			data := writeItems(t, items, n)

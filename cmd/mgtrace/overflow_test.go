@@ -73,12 +73,13 @@ func (s shape) twin() shape {
 	return s
 }
 
-// TestOverflow finds every shape at its statement, and nothing in its healthy twin.
+// TestOverflow finds the shapes at their statements, and nothing in their healthy twins. Of the eleven
+// ways to copy each target has every other one, by turns.
 func TestOverflow(t *testing.T) {
 	t.Parallel()
 	twins := map[string]bool{}
 	for i, s := range shapes() {
-		if testing.Short() && i%7 != 0 {
+		if s.source == "shapes" && i%2 == 1 || testing.Short() && i%7 != 0 {
 			continue
 		}
 		t.Run(s.name(), func(t *testing.T) {

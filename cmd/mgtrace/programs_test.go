@@ -246,9 +246,9 @@ func faults(t *testing.T, source string) []int {
 }
 
 // TestPrograms runs every program of testdata/programs twice: with its fault, which must be
-// among the suspects, and as its correct twin, which must stay silent; inside the process at
-// both levels of optimisation. What the kernel's probes report is the same (TestEngines), and to
-// load, put in and take out takes longer than most of the runs: under them half of the programs
+// among the suspects, at both levels of optimisation, and as its correct twin, which must stay
+// silent, at one of them by turns. What the kernel's probes report is the same (TestEngines), and to
+// load, put in and take out takes longer than most of the runs: under them a quarter of the programs
 // are run once, at one of the levels, in one of the forms, by turns; one that only they can record, in all.
 func TestPrograms(t *testing.T) {
 	t.Parallel()
@@ -256,7 +256,7 @@ func TestPrograms(t *testing.T) {
 		for k, opt := range []string{"-O0", "-O2"} {
 			for _, engine := range []string{"inline", "ebpf"} {
 				turns := engine == "ebpf" && p.engine == ""
-				if turns && (i%2 != k || i%8 >= 4) { // four of eight: each level in each form
+				if turns && (i%2 != k || i%16 >= 4) { // four of sixteen: each level in each form
 					continue
 				}
 				t.Run(p.name()+opt+"/"+engine, func(t *testing.T) {
@@ -267,10 +267,14 @@ func TestPrograms(t *testing.T) {
 						needCapture(t)
 					}
 					t.Parallel()
-					if !turns || i/2%2 == 0 {
+					fault, twin := true, i%2 == k || p.engine != ""
+					if turns {
+						fault, twin = i/2%2 == 0, i/2%2 == 1
+					}
+					if fault {
 						t.Run("fault", func(t *testing.T) { testFault(t, p, engine, opt) })
 					}
-					if !turns || i/2%2 == 1 {
+					if twin {
 						t.Run("twin", func(t *testing.T) { testTwin(t, p, engine, opt) })
 					}
 				})

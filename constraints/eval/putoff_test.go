@@ -19,7 +19,7 @@ import (
 // not, at every check; and when somebody asks for other times, the same answers.
 func TestPutOff(t *testing.T) {
 	put, checks, broken, led, wide, overlooked := map[string]bool{}, 0, 0, 0, 0, 0
-	each(t, 8, func(t *testing.T, s *script) {
+	each(t, 7, func(t *testing.T, s *script) {
 		own := graph.New(s.spec, s.h, s.world, graph.Options{})
 		at := eval.NewChecker(s.spec, s.h, own, eval.Options{})
 		if !s.g.Defer(s.r.IntN(3) * s.r.IntN(3)) {

@@ -16,7 +16,7 @@ import (
 
 // The forward check equals the check from scratch, at every C-point.
 func TestCheckIsAll(t *testing.T) {
-	each(t, 24, func(t *testing.T, s *script) {
+	each(t, 12, func(t *testing.T, s *script) {
 		broken := 0
 		for range 60 {
 			for range 1 + s.r.IntN(6) {

@@ -100,7 +100,7 @@ static void *forker(void *arg)
 {
 	long good = 0;
 
-	for (int i = 0; i < 20; i++) {
+	for (int i = 0; i < 10; i++) {
 		int pid = fork();
 
 		if (!pid) {
@@ -328,7 +328,7 @@ static void signalled(void)
 	volatile long *cells = malloc(64 * sizeof(*cells));
 	long failed = 0;
 
-	for (int i = 0; i < 300; i++) {
+	for (int i = 0; i < 100; i++) {
 		int pid = fork();
 
 		if (!pid)
@@ -406,7 +406,7 @@ int main(int argc, char **argv)
 	if (!strcmp(m, "signalled"))
 		signalled();
 	else if (!strcmp(m, "forks"))
-		forks(300);
+		forks(100);
 	else if (!strcmp(m, "threads"))
 		threads();
 	else if (!strcmp(m, "orphans"))

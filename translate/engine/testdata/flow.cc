@@ -20,7 +20,7 @@ int main(){
   for(int i=0;i<20;i++){ if(!sigsetjmp(sjb,1)){ volatile int z=0, one=1; printf("%d\n", one/z); } }
   printf("hits %d\n", hits);
   raise(SIGUSR1); printf("hits %d\n", hits);
-  ualarm(500,500); volatile double x=0; unsigned long sum=0; for(int i=0;i<3000000;i++){ x+=i*0.5; sum=sum*31+i; } ualarm(0,0);
+  ualarm(500,500); volatile double x=0; unsigned long sum=0; for(int i=0;i<1000000;i++){ x+=i*0.5; sum=sum*31+i; } ualarm(0,0);
   printf("%f %lu alarms %s\n", x, sum, hits>41?"yes":"no");
   if(!sigsetjmp(sjb,1)){ ((void(*)())0x1234)(); } printf("wild ok\n");
   return 7;
