@@ -21,6 +21,9 @@ import (
 type experiments struct {
 	a    *Analysis
 	call *rerun.Rerun
+	// left: the call is one before, at whose end nothing was broken. That nothing would be then with another decision, value or text tells
+	// nothing: these are not tried. Where its values came from is known all the same.
+	left bool
 	well []*rerun.Rerun // the newest calls before it, which ended well, as far as they were asked for
 	// The call of the log that is executed next for that, and how many were, of so many instructions.
 	next, tried, steps int
@@ -40,8 +43,11 @@ func (a *Analysis) experiments(p *point, t mgpp.Timestamp) faultloc.Rerun {
 		}
 		return nil
 	}
-	a.again, a.refused = r, nil
-	return &experiments{a: a, call: r, next: a.calls.log.len() - 1}
+	left := a.refused != nil && r.Whole()
+	if a.again = r; !left {
+		a.refused = nil
+	}
+	return &experiments{a: a, call: r, left: left, next: a.calls.log.len() - 1}
 }
 
 // Why there is no call to execute again.
@@ -72,6 +78,9 @@ func (a *Analysis) stackAgain(t mgpp.Timestamp) []trace.Addr {
 
 // Decisions implements faultloc.Rerun.
 func (x *experiments) Decisions(few bool) (out []faultloc.Experiment) {
+	if x.left {
+		return nil
+	}
 	for _, s := range x.call.Switched(few) {
 		pc, calls := x.a.beyondHeaders(s.At(), s.Calls)
 		out = append(out, faultloc.Experiment{
@@ -119,6 +128,9 @@ func (x *experiments) wentBefore(way rerun.Way) bool {
 
 // Values implements faultloc.Rerun.
 func (x *experiments) Values() (out []faultloc.Experiment) {
+	if x.left {
+		return nil
+	}
 	for _, s := range x.call.Altered() {
 		pc, calls := x.a.beyondHeaders(trace.Addr(s.PC), s.Calls)
 		out = append(out, faultloc.Experiment{
@@ -130,6 +142,9 @@ func (x *experiments) Values() (out []faultloc.Experiment) {
 
 // Edits implements faultloc.Rerun.
 func (x *experiments) Edits(worth func(trace.Addr) int, suspected bool) (out []faultloc.Experiment) {
+	if x.left {
+		return nil
+	}
 	for _, s := range x.call.Edited(worth, suspected) {
 		pc, calls := x.a.beyondHeaders(trace.Addr(s.PC), s.Site.Calls)
 		out = append(out, faultloc.Experiment{

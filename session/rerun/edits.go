@@ -115,15 +115,21 @@ func (r *Rerun) holdsInPlace(run *replay.Run) (ok, matters bool) {
 	if len(other) == 0 || !slices.Equal(lives(run), lives(r.was)) || r.checked >= maxBeforeChecked {
 		return true, false
 	}
-	defer r.worked(r.work())
-	if !r.wholeAsked {
-		r.wholeAsked = true
-		r.whole = len(r.p.Model.Broken(r.p.History.At(r.call.To))) == 0
-	}
-	if !r.whole {
+	if !r.Whole() {
 		return true, false
 	}
+	defer r.worked(r.work())
 	return len(r.p.Model.Broken(r.with(other))) == 0, true
+}
+
+// Whole: nothing was inconsistent when the call had ended, as far as it got. That is asked once.
+func (r *Rerun) Whole() bool {
+	if !r.wholeAsked {
+		r.wholeAsked = true
+		defer r.worked(r.work())
+		r.whole = len(r.p.Model.Broken(r.p.History.At(r.call.To))) == 0
+	}
+	return r.whole
 }
 
 // edits are what may be tried with an instruction.

@@ -1,6 +1,7 @@
 package rerun
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -67,6 +68,7 @@ type Rerun struct {
 	births            []mgpp.Op           // during the call
 	resizes           []resized           // during the call
 	did               map[mgpp.NodeID]int // with each of the blocks that there were before it: how often it wrote there; as much as can be: freed it
+	stored            map[mgpp.NodeID]int // so many pointers to each of these
 	was               *replay.Run
 	ways              map[Way]bool      // what Went knows; nil: it was not asked yet
 	matched           []int             // the effects that were recorded, in order
@@ -184,7 +186,7 @@ func (r *Rerun) recorded() (was []replay.Effect, err error) {
 	if r.call.To-r.call.From > maxChanges {
 		return nil, errLong
 	}
-	r.did = map[mgpp.NodeID]int{}
+	r.did, r.stored = map[mgpp.NodeID]int{}, map[mgpp.NodeID]int{}
 	for t := r.call.From + 1; t <= r.call.To; t++ {
 		op := r.p.History.Op(t)
 		e, ok := effect(r.p.History, &op)
@@ -204,6 +206,11 @@ func (r *Rerun) recorded() (was []replay.Effect, err error) {
 			r.did[id] += maxChanges
 		default:
 			r.did[id]++
+		}
+		if e.Kind == replay.Store && len(e.Data) == 8 {
+			if id, ok := r.p.History.NodeAtTime(trace.Addr(binary.LittleEndian.Uint64(e.Data)), r.call.From); ok {
+				r.stored[id]++
+			}
 		}
 		was = append(was, e)
 	}
@@ -236,16 +243,21 @@ func (r *Rerun) world() *world {
 	}
 }
 
-// likely orders nodes to which a pointer may lead: those that the call freed, then those to which it wrote most often.
+// likely orders nodes to which a pointer may lead: those that the call freed, then those to which it wrote most often, then those to
+// which it stored pointers: who puts a node before a list's first may write to nothing but the new one.
 func (r *Rerun) likely(list []uint64) []uint64 {
-	did := func(addr uint64) int {
+	did := func(addr uint64) (did, led int) {
 		id, ok := r.p.History.NodeAtTime(trace.Addr(addr), r.call.From)
 		if !ok {
-			return 0
+			return 0, 0
 		}
-		return r.did[id]
+		return r.did[id], r.stored[id]
 	}
-	slices.SortStableFunc(list, func(a, b uint64) int { return did(b) - did(a) })
+	slices.SortStableFunc(list, func(a, b uint64) int {
+		didA, ledA := did(a)
+		didB, ledB := did(b)
+		return cmp.Or(didB-didA, ledB-ledA)
+	})
 	return list
 }
 
