@@ -264,6 +264,7 @@ const (
 	OfField  EvidenceKind = "fields"  // an Unlike: what nodes hold in a field, whoever stores it
 	OfReach  EvidenceKind = "reached" // an Unlike: what leads from node to node
 	OfOrigin EvidenceKind = "origin"  // an Unlike: where a value comes from
+	Unasked  EvidenceKind = "unasked" // experiments with which nothing is asked any more, against a later store
 	Matched  EvidenceKind = "matched" // an Outdated: what a count does not answer
 	Inner    EvidenceKind = "inner"   // whatever is judged in the middle of a call
 )
@@ -279,6 +280,7 @@ type Evidence struct {
 	Created    int     // and how many new ones there would be; -1: not counted
 	Orphans    int     // and how many nodes nothing would lead to any more
 	Hides      bool    // an experiment, only because a constraint would look at less
+	Unasked    bool    // RepairCell, Counterfactual, Swapped: nothing would be asked any more, and a later store should have answered
 	Apart      bool    // Missing: nothing ran here of what usually runs next to it
 	Fitted     bool    // RepairCell, Counterfactual: what it stored was right at that time
 	Dangles    bool    // RepairCell, Counterfactual: it would lead to a node again that leads to what was freed
@@ -466,6 +468,7 @@ func locate(in Input) Result {
 			carried(in, suspects) // from what those have found
 		}
 	}
+	lab.unasked(suspects)
 	if !in.stopped() {
 		suspects = decided(in, suspects)
 	}

@@ -19,9 +19,15 @@ const (
 	tableSpec = "struct item { struct item *hnext; long key; };\nstruct table { struct item *slot[2]; };\ntype item;\ntype table;\ntogether item, table;\nhashed: item X; X.INDEGREE == 1;\n"
 	queueSpec = "struct item { struct item *next; };\nstruct queue { struct item *first; long count; };\ntype item;\ntype queue;\ntogether item, queue;\ncount: queue Q; Q.count == COUNT(item);\nlinked: item X; X.INDEGREE == 1;\n"
 	sumsSpec  = "struct piece { struct piece *next; long len; };\nstruct text { struct piece *first; long length; };\ntype piece;\ntype text;\npiece.LEN;\npiece P; P.LEN = P.len + (P.next).LEN;\nlength: text T; T.length == (T.first).LEN;\n"
-	heap3     = "1: h = calloc heap\n2: a = calloc timer\n3: h.slot[0] = a\n2: c = calloc timer\n3: h.slot[1] = c\n4: c.index = 1\n2: d = calloc timer\n3: h.slot[2] = d\n4: d.index = 2\n5: h.used = 3\ncpoint"
-	sifted    = "32: h.slot[3] = c\n33: c.index = 3\n32: h.slot[1] = a\n33: a.index = 1\n36: h.slot[0] = b\n"
-	poolSpec  = "struct obj { struct obj *next; long id; };\nstruct pool { struct obj *free; };\ntype obj;\ntype pool;\ntogether obj, pool;\nfree: obj O; O.INDEGREE == 1;\n"
+	// In a ring, and of two of a pair, a pointer asks for the way back.
+	wayBackSpec = "struct entry { struct entry *prev, *next; };\ntype entry;\nback: entry X; X.next != NULL => X.next.prev == X;\n"
+	oneOfRing   = "1: r = calloc entry\n2: r.prev = r\n3: r.next = r\ncpoint"
+	pairsSpec   = "struct man { struct man *mate, *next; };\ntype man;\nmate: man X; X.mate == NULL or X.mate.mate == X;\n"
+	men         = "1: a = calloc man\n1: b = calloc man\n2: a.next = b\ncpoint"
+
+	heap3    = "1: h = calloc heap\n2: a = calloc timer\n3: h.slot[0] = a\n2: c = calloc timer\n3: h.slot[1] = c\n4: c.index = 1\n2: d = calloc timer\n3: h.slot[2] = d\n4: d.index = 2\n5: h.used = 3\ncpoint"
+	sifted   = "32: h.slot[3] = c\n33: c.index = 3\n32: h.slot[1] = a\n33: a.index = 1\n36: h.slot[0] = b\n"
+	poolSpec = "struct obj { struct obj *next; long id; };\nstruct pool { struct obj *free; };\ntype obj;\ntype pool;\ntogether obj, pool;\nfree: obj O; O.INDEGREE == 1;\n"
 )
 
 // deletions marks so many entries as gone, as 65 and 68 do each time.
@@ -76,6 +82,9 @@ func TestJudged(t *testing.T) {
 			"21: a.next = b\n22: t.length = 8\n31: b.next = c\n58: t.length = 12",
 			"wrote 21",
 		},
+		{"asked by one, to be answered by the next", wayBackSpec, oneOfRing, "4: e = malloc entry\n27: e.prev = r\n28: e.next = r\n29: r.prev = NULL\n30: r.next = e", "4: e = malloc entry\n27: e.prev = r\n28: e.next = r\n29: r.prev = e\n30: r.next = e", "wrote 29"},
+		{"the same without a guard", pairsSpec, men, "61: a.mate = b\n62: b.mate = b", "61: a.mate = b\n62: b.mate = a", "wrote 62"},
+		{"asked of the wrong one", wayBackSpec, oneOfRing + "4: a = malloc entry\n27: a.prev = r\n28: a.next = r\n29: r.prev = a\n30: r.next = a\ncpoint", "4: e = malloc entry\n27: e.prev = r\n28: e.next = r\n29: a.prev = e\n30: r.next = e", "4: e = malloc entry\n27: e.prev = r\n28: e.next = a\n29: a.prev = e\n30: r.next = e", "wrote 28"},
 	} {
 		for _, program := range []string{c.fault, c.correct} {
 			w := newWorld(t, c.spec)

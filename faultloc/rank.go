@@ -254,6 +254,10 @@ func (e Evidence) worth() int {
 	if e.Unfinished {
 		return worthNothing
 	}
+	if e.Unasked {
+		e.Unasked = false
+		return min(e.worth(), worthSome)
+	}
 	switch e.Kind {
 	case Counterfactual:
 		switch {
@@ -429,7 +433,7 @@ func (e Evidence) worth() int {
 
 // settles: the experiment leaves nothing broken and nobody cut off.
 func (e Evidence) settles() bool {
-	return (e.Kind == Counterfactual || e.Kind == RepairCell) && e.Cured == e.Of && e.Created == 0 && e.Orphans == 0 && !e.More && !e.Hides && !e.doubted() && !e.Given
+	return (e.Kind == Counterfactual || e.Kind == RepairCell) && e.Cured == e.Of && e.Created == 0 && e.Orphans == 0 && !e.More && !e.Hides && !e.Unasked && !e.doubted() && !e.Given
 }
 
 // doubted: something says that what the experiment is about was right.
@@ -439,7 +443,9 @@ func (e Evidence) doubted() bool {
 
 // settled: some evidence against it settles the matter.
 func settled(s Suspect) bool {
-	return slices.ContainsFunc(s.Evidence, func(e Evidence) bool { return e.settles() || e.Kind == Swapped || e.Kind == Instead && !e.Unread })
+	return slices.ContainsFunc(s.Evidence, func(e Evidence) bool {
+		return e.settles() || e.Kind == Swapped && !e.Unasked || e.Kind == Instead && !e.Unread
+	})
 }
 
 // Best returns the piece of evidence that is worth most, of several the first;
@@ -455,7 +461,8 @@ func (s *Suspect) Best() *Evidence {
 }
 
 func (s *Suspect) worth() int {
-	n, given, hides, vague := 0, 0, 0, 0 // of the experiments with a given value, of those that hide, and of the vague ones, which say the same
+	// Of the experiments with a given value, of those that hide, of the vague ones, and of those with which nothing is asked, which say the same:
+	n, given, hides, vague, unasked := 0, 0, 0, 0, 0
 	for _, e := range s.Evidence {
 		w := e.worth()
 		if e.Kind == Missing {
@@ -469,6 +476,9 @@ func (s *Suspect) worth() int {
 		}
 		if e.Hides {
 			w, hides = max(0, w-hides), max(w, hides)
+		}
+		if e.Unasked {
+			w, unasked = max(0, w-unasked), max(w, unasked)
 		}
 		if e.vague() {
 			w, vague = max(0, w-vague), max(w, vague)
