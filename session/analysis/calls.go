@@ -158,6 +158,7 @@ func (c *calls) note(thread trace.ThreadID, outermost *eval.Activation, args []u
 		k := c.log.logged(o.index)
 		k.to = uint32(now)
 		if mgpp.Timestamp(k.from) == now && o.index == c.log.len()-1 { // most calls of a program only look something up
+			c.passed.takeBack(k.passed)
 			c.log.pop()
 			c.idle.add(now)
 		}
@@ -257,7 +258,7 @@ func (c *calls) find(t mgpp.Timestamp) int {
 	return -1
 }
 
-// current is a copy of the call in which a thread is; without arguments: it is in none.
+// current is a copy of the call in which a thread is, which may be taken back after that; without arguments: it is in none.
 func (c *calls) current(thread trace.ThreadID) call {
 	o := c.open.Of(thread)
 	if !o.is {
@@ -265,6 +266,7 @@ func (c *calls) current(thread trace.ThreadID) call {
 	}
 	k := c.log.at(o.index)
 	k.args = slices.Clone(k.args)
+	c.passed.hold(k.passed)
 	return k
 }
 

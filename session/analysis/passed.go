@@ -16,7 +16,8 @@ type passed struct {
 	waits  trace.Threads[[]uint64]
 	pieces [][]uint64 // of passedPiece words each; nil: forgotten
 	used   uint64     // words, from 1: 0 is the number of no record
-	last   uint32     // the newest record
+	last   uint32     // the newest record; at used or behind, if it was taken back: its words stay until the next one comes
+	of     int        // so many have it
 }
 
 const (
@@ -60,10 +61,12 @@ func (p *passed) take(thread trace.ThreadID) uint32 {
 
 // put gives a record a number, 0 if there is no room.
 func (p *passed) put(w []uint64) uint32 {
+	n := uint64(len(w)) + 1
 	if slices.Equal(p.record(p.last), w) {
+		p.used = max(p.used, uint64(p.last)+n)
+		p.of++
 		return p.last
 	}
-	n := uint64(len(w)) + 1
 	at := max(p.used, 1)
 	if at%passedPiece+n > passedPiece {
 		at = (at/passedPiece + 1) * passedPiece
@@ -80,8 +83,26 @@ func (p *passed) put(w []uint64) uint32 {
 	piece := p.pieces[at/passedPiece]
 	piece[at%passedPiece] = n - 1
 	copy(piece[at%passedPiece+1:], w)
-	p.used, p.last = at+n, uint32(at)
+	p.used, p.last, p.of = at+n, uint32(at), 1
 	return p.last
+}
+
+// hold has a record stay, although the call whose it is may be taken back.
+func (p *passed) hold(number uint32) {
+	if number != 0 && number == p.last {
+		p.of++
+	}
+}
+
+// takeBack ends what take or hold has begun: where nobody has the newest record any more, the next one takes its place. Most calls of
+// a program only look something up, each with arguments of its own: of 670,000 calls of m4's that were half of all that was in use.
+func (p *passed) takeBack(number uint32) {
+	if number == 0 || number != p.last {
+		return
+	}
+	if p.of--; p.of == 0 {
+		p.used = uint64(number)
+	}
 }
 
 // record returns what has a number, nil if it is forgotten.

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mgtrace/constraints/eval"
+	"mgtrace/mgpp"
 	"mgtrace/session/rerun"
 	"mgtrace/trace"
 )
@@ -68,6 +69,52 @@ func TestPassed(t *testing.T) {
 	if got, _, _ := p.objects(first); len(got) != 2 {
 		t.Errorf("the first is %v", got)
 	}
+}
+
+// TestPassedIdle: of calls during which nothing was done nothing is kept, whatever they led to, unless somebody has a copy
+// of one, or another call has the same.
+func TestPassedIdle(t *testing.T) {
+	c := newCalls()
+	calls := 0
+	begin := func(thread trace.ThreadID, word uint64, now mgpp.Timestamp) {
+		c.passes(&trace.Event{Kind: trace.KindPassed, Thread: thread, Addr: 0x7000, Data: binary.LittleEndian.AppendUint64(nil, word)})
+		calls++
+		c.note(thread, &eval.Activation{Function: "f", Thread: thread, Call: calls}, nil, now)
+	}
+	has := func(number uint32, want uint64) {
+		t.Helper()
+		if got, _, _ := c.passed.objects(number); !cmp.Equal(got, []rerun.Object{{Addr: 0x7000, Words: []uint64{want}}}) {
+			t.Errorf("%d: %v, want %d", number, got, want)
+		}
+	}
+	begin(1, 1, 1)
+	c.note(1, nil, nil, 2) // it did something
+	used := c.passed.used
+	for i := range uint64(100) {
+		begin(1, 2+i%3/2, 2)
+		has(c.log.at(1).passed, 2+i%3/2)
+		c.note(1, nil, nil, 2)
+	}
+	if c.passed.used != used || c.log.len() != 1 {
+		t.Errorf("%d words and %d calls are kept, want %d and 1", c.passed.used, c.log.len(), used)
+	}
+	has(c.log.at(0).passed, 1)
+
+	begin(1, 4, 2)
+	copied := c.current(1)
+	c.note(1, nil, nil, 2)
+	begin(1, 5, 2)
+	has(copied.passed, 4)
+	begin(2, 5, 2) // the same, of another thread
+	c.note(2, nil, nil, 2)
+	begin(2, 6, 2)
+	has(c.log.at(1).passed, 5)
+	has(c.log.at(2).passed, 6)
+	c.note(1, nil, nil, 3) // not the newest
+	begin(1, 7, 3)
+	has(c.log.at(1).passed, 5)
+	has(c.log.at(2).passed, 6)
+	has(c.log.at(3).passed, 7)
 }
 
 // TestPassedForgotten: the oldest are forgotten, and then are not known.
