@@ -185,10 +185,15 @@ func (e *Engine) load(images []*image, static []addrRange) error {
 	if e.freezer != nil {
 		holdAt = uint64(e.opts.Ring / 4 * 3) // the freezer acts at half
 	}
+	frames := uint32(0)
+	if e.plan.Frames() {
+		frames = 1
+	}
 	for name, v := range map[string]any{
 		programsVarTarget:     uint32(e.pid),
 		programsVarPidns:      uint32(ns.Ino),
 		programsVarStackBytes: uint32(e.opts.Stack),
+		programsVarFrames:     frames,
 		programsVarMaxData:    uint64(e.opts.MaxData),
 		programsVarHoldAt:     holdAt,
 		programsVarNranges:    uint32(len(static)),

@@ -91,6 +91,8 @@ func encodeSite(plan *probe.Plan, s *capture.Site) siteDesc {
 			if d.Passed != [6]uint8{} {
 				d.Flags |= sitePassed
 			}
+		case probe.RoleFrame:
+			d.Flags |= siteEmit
 		case probe.RoleWriter:
 			d.Flags |= siteWriterEnter
 			d.Writer = uint32(f + 1)
@@ -101,7 +103,7 @@ func encodeSite(plan *probe.Plan, s *capture.Site) siteDesc {
 	}
 	for _, f := range s.Leave {
 		switch plan.Funcs[f].Role {
-		case probe.RoleWatch:
+		case probe.RoleWatch, probe.RoleFrame:
 			d.Flags |= siteEmit
 		case probe.RoleWriter:
 			d.Flags |= siteWriterLeave

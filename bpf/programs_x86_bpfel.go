@@ -34,6 +34,7 @@ const (
 	programsProgOnUret    = "on_uret"
 	programsVarAdopted    = "adopted"
 	programsVarBrk        = "brk"
+	programsVarFrames     = "frames"
 	programsVarHeld       = "held"
 	programsVarHoldAt     = "hold_at"
 	programsVarKilled     = "killed"
@@ -119,6 +120,7 @@ type programsMapSpecs struct {
 type programsVariableSpecs struct {
 	Adopted    *ebpf.VariableSpec `ebpf:"adopted"`
 	Brk        *ebpf.VariableSpec `ebpf:"brk"`
+	Frames     *ebpf.VariableSpec `ebpf:"frames"`
 	Held       *ebpf.VariableSpec `ebpf:"held"`
 	HoldAt     *ebpf.VariableSpec `ebpf:"hold_at"`
 	Killed     *ebpf.VariableSpec `ebpf:"killed"`
@@ -181,6 +183,7 @@ func (m *programsMaps) Close() error {
 type programsVariables struct {
 	Adopted    *ebpf.Variable `ebpf:"adopted"`
 	Brk        *ebpf.Variable `ebpf:"brk"`
+	Frames     *ebpf.Variable `ebpf:"frames"`
 	Held       *ebpf.Variable `ebpf:"held"`
 	HoldAt     *ebpf.Variable `ebpf:"hold_at"`
 	Killed     *ebpf.Variable `ebpf:"killed"`

@@ -45,18 +45,23 @@ type Assembler struct {
 	returns  stackSet     // return addresses alone, where there is no more
 	inlinePt []bool       // by index in Plan.Points
 	bodies   []body       // by index in Plan.Funcs
+	unborn   []local      // of all threads: nothing has been written there yet
 }
 
 // thread is what is open in one thread.
 type thread struct {
 	allocs []allocCall // outermost first
 	calls  []watchCall // outermost first
+	frames int         // so many of them are of a RoleFrame
 	write  chunks
 	held   []trace.Event // writes inside a declared allocator; their Data is owned
 }
 
 // inside says that a call of the thread is open.
 func (t *thread) inside() bool { return len(t.calls)+len(t.allocs) > 0 }
+
+// calling says the same, but for functions that are followed for nothing but their variables.
+func (t *thread) calling() bool { return len(t.calls) > t.frames || len(t.allocs) > 0 }
 
 // New returns an assembler for hits at sites, which must be Sites(plan). It
 // gives each event to sink, whose error ends the recording. unwind may be nil:
@@ -105,7 +110,7 @@ func (a *Assembler) Hit(h *Hit) error {
 // stand in a run.
 func (a *Assembler) Plain(id trace.ThreadID) bool {
 	t := a.threads.Of(id)
-	inside := t.inside()
+	inside := t.calling()
 	if a.beside { // that such a call was left by an exception may be told a little later
 		inside = len(t.allocs) > 0
 	}
@@ -120,7 +125,7 @@ func AllocOf(f *probe.Func) (trace.Kind, trace.Flags) {
 		return trace.KindFree, 0
 	case probe.RoleCalloc:
 		return trace.KindAlloc, trace.FlagZeroed
-	case probe.RoleRealloc, probe.RoleReallocArray, probe.RoleStrdup, probe.RoleWatch, probe.RoleWriter, probe.RoleWait:
+	case probe.RoleRealloc, probe.RoleReallocArray, probe.RoleStrdup, probe.RoleWatch, probe.RoleWriter, probe.RoleWait, probe.RoleFrame:
 		return 0, 0
 	}
 	return trace.KindAlloc, 0
@@ -170,6 +175,7 @@ func (a *Assembler) dispatch(t *thread, h *Hit) {
 		a.send(a.event(h, trace.KindThreadStart))
 	case ThreadExit:
 		a.release(t, 0, 0)
+		a.endFrames(t, h)
 		a.send(a.event(h, trace.KindThreadExit))
 		a.threads.Delete(h.Thread)
 	case Fork:
@@ -288,6 +294,8 @@ func (a *Assembler) enter(t *thread, h *Hit, f int) {
 	switch a.plan.Funcs[f].Role {
 	case probe.RoleWatch:
 		a.enterWatched(t, h, f)
+	case probe.RoleFrame:
+		a.enterFrame(t, h, f)
 	case probe.RoleWriter: // the engine follows it itself and reports Bulk
 	default:
 		if h.Flags&Whole == 0 {
@@ -298,7 +306,7 @@ func (a *Assembler) enter(t *thread, h *Hit, f int) {
 
 func (a *Assembler) leave(t *thread, h *Hit, f int, tail bool) {
 	switch a.plan.Funcs[f].Role {
-	case probe.RoleWatch:
+	case probe.RoleWatch, probe.RoleFrame:
 		a.leaveWatched(t, h, f, tail)
 	case probe.RoleWriter, probe.RoleWait:
 	default:

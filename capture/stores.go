@@ -30,6 +30,9 @@ func (a *Assembler) Stores(s *trace.Stores) error {
 		return a.err
 	}
 	t := a.threads.Of(s.Thread)
+	if len(a.unborn) > 0 {
+		a.bearAll(s)
+	}
 	if t.write.open {
 		a.cut(t) // the rest of a write was lost
 	}

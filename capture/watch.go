@@ -37,12 +37,15 @@ func (a *Assembler) silence(h *Hit) {
 	a.quiet = true
 	for _, id := range slices.Sorted(maps.Keys(maps.Collect(a.threads.All()))) {
 		t := a.threads.Of(id)
-		for n := len(t.calls); n > 0 && a.plan.Funcs[t.calls[n-1].fn].Beside; n-- {
-			e := a.event(h, trace.KindReturn)
+		for n := len(t.calls); n > 0; n-- {
 			c := &t.calls[n-1]
+			if !a.plan.Funcs[c.fn].Beside { // a frame: no others are followed then
+				continue
+			}
+			e := a.event(h, trace.KindReturn)
 			e.Thread, e.Flags, e.Aux, e.SP = id, trace.FlagUnwound, uint64(a.plan.Funcs[c.fn].ID), trace.Addr(c.sp)
 			a.send(e)
-			t.calls = t.calls[:n-1]
+			t.calls = slices.Delete(t.calls, n-1, n)
 		}
 	}
 	a.send(a.event(h, trace.KindQuiet))
@@ -146,6 +149,10 @@ func (a *Assembler) leaveWatched(t *thread, h *Hit, f int, tail bool) {
 }
 
 func (a *Assembler) returned(h *Hit, c watchCall, flags trace.Flags, result uint64) {
+	if a.plan.Funcs[c.fn].Role == probe.RoleFrame {
+		a.endFrame(h, &c)
+		return
+	}
 	e := a.event(h, trace.KindReturn)
 	e.Flags = flags
 	e.Aux = uint64(a.plan.Funcs[c.fn].ID)

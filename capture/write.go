@@ -179,6 +179,9 @@ func (a *Assembler) keep(t *thread, e *trace.Event) {
 	if e.Kind == trace.KindBulk && a.ownBooks(t) {
 		return
 	}
+	if len(a.unborn) > 0 && e.Kind != trace.KindPassed {
+		a.bear(e)
+	}
 	if !a.holds(t) {
 		a.send(e)
 		return

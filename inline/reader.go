@@ -204,7 +204,11 @@ func (r *reader) take(s *slot, all bool, order *uint64) (n int, err error) {
 		r.took = append(r.took, s)
 	}
 	if !known {
-		r.merger.Start(tid, stamp, log.Range{Lo: stack[0], Hi: stack[1]})
+		own := log.Range{Lo: stack[0], Hi: stack[1]}
+		if e.plan.Frames() {
+			own = log.Range{} // what goes to no block there the history leaves out
+		}
+		r.merger.Start(tid, stamp, own)
 	}
 	last := pieces[1].at + uint64(len(pieces[1].bytes))
 	for i, p := range pieces {

@@ -51,7 +51,7 @@ func Build(req Request, images []*Image, o Options) (*Plan, error) {
 		return nil, err
 	}
 	b.sweepImages()
-	if err := errors.Join(b.planFuncs(), b.planWatched(), b.planLines(), b.planMarks()); err != nil {
+	if err := errors.Join(b.planFuncs(), b.planLocals(), b.planWatched(), b.planLines(), b.planMarks()); err != nil {
 		return nil, err
 	}
 	b.planLandings()
@@ -159,7 +159,7 @@ func (b *builder) sort() {
 	p := &b.plan
 	slices.SortStableFunc(p.Stores, func(x, y Store) int { return compareSites(x.Site, y.Site) })
 	slices.SortStableFunc(p.Funcs, func(x, y Func) int {
-		return cmp.Or(compareSites(x.Entry, y.Entry), cmp.Compare(x.Role, y.Role))
+		return cmp.Or(compareSites(x.Entry, y.Entry), cmp.Compare(frameFirst(x.Role), frameFirst(y.Role)))
 	})
 	slices.SortFunc(p.Landings, compareSites)
 	p.Landings = slices.Compact(p.Landings)
@@ -170,6 +170,14 @@ func (b *builder) sort() {
 		p.Points[i].ID = trace.PointID(i + 1)
 	}
 	p.Warnings = compact(p.Warnings)
+}
+
+// frameFirst puts a function's frame before its call: it is there before that begins, and ends after it.
+func frameFirst(r Role) int {
+	if r == RoleFrame {
+		return -1
+	}
+	return int(r)
 }
 
 func compareSites(x, y Site) int {

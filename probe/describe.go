@@ -56,6 +56,8 @@ func (r Role) group() string {
 		return "writer"
 	case RoleWait:
 		return "waiter"
+	case RoleFrame:
+		return "frame"
 	}
 	return "allocator"
 }

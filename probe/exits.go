@@ -140,7 +140,7 @@ var returnsTwice = map[string]bool{"setjmp": true, "_setjmp": true, "sigsetjmp":
 // watched functions: at landing pads, and behind calls of setjmp. Such a call
 // through a pointer is not found.
 func (b *builder) planLandings() {
-	if len(b.plan.Watched) == 0 {
+	if len(b.plan.Watched) == 0 && len(b.request.Locals) == 0 {
 		return
 	}
 	for _, i := range b.traced() {

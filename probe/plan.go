@@ -16,6 +16,7 @@ type Request struct {
 	Allocators []Allocator // beyond the standard ones
 	Watch      []string    // functions (names or patterns after demangling, or 0xADDR) whose calls and returns are wanted
 	Lines      []Line      // source lines wanted as points
+	Locals     []Local     // variables on a stack that are nodes: their stores are captured, and their beginnings and ends told
 	Marks      bool        // ##C-POINT comments in the source
 	Globals    []Global    // objects in static memory that are nodes: their stores are captured
 	Inside     bool        // what the C library's allocator writes into its own memory is wanted, where its file is traced
@@ -50,6 +51,15 @@ type Global struct {
 	Type string
 	Addr uint64
 	Size uint64
+}
+
+// Local is a variable that has its place in the frame of a function of a traced file.
+type Local struct {
+	Path   string // of the file; "": the program's own
+	Entry  uint64 // of the function, in the file
+	Name   string // of the blocks that it is: trace.LocalName
+	Offset int64  // from the canonical frame address, which lies behind the return address
+	Size   uint64
 }
 
 // Plan is what an engine executes. It is immutable; all addresses are virtual
@@ -163,6 +173,7 @@ const (
 	RoleFree    // Ptr argument
 	RoleWriter  // writes memory: Dst argument, extent by Extent
 	RoleWait    // waits for another thread: what follows its return happens after what that one did (InProcess)
+	RoleFrame   // variables of it are blocks: Locals
 )
 
 // Extent says how many bytes a writer wrote, known when it returns.
@@ -215,13 +226,31 @@ type Func struct {
 	// than nodes may not be recorded: TextHere, or in which word of the structure that it leads to, counted from 1, a pointer to
 	// text is. 0: there is none.
 	Texts    [len(objfile.ArgRegs)]uint8
-	Floats   bool // RoleWatch: registers for floating-point numbers may pass arguments, and what these hold is told
-	Beside   bool // RoleWatch: nobody asked for it by name (Request.Operations); MaxCalls of all such functions are told
-	Later    bool // RoleFree: and what a declared allocator gave out behind it in its chunk
-	Acquires bool // RoleWriter: what follows its return happens after what another thread did, as for RoleWait
+	Floats   bool    // RoleWatch: registers for floating-point numbers may pass arguments, and what these hold is told
+	Beside   bool    // RoleWatch: nobody asked for it by name (Request.Operations); MaxCalls of all such functions are told
+	Locals   []Local // RoleFrame: by Offset
+	Later    bool    // RoleFree: and what a declared allocator gave out behind it in its chunk
+	Acquires bool    // RoleWriter: what follows its return happens after what another thread did, as for RoleWait
 	Extent   Extent
 	File     string
 	Line     int
+}
+
+// Frames says that some variables on stacks are nodes: stores there are not left out because of where they are.
+func (p *Plan) Frames() bool {
+	return slices.ContainsFunc(p.Funcs, func(f Func) bool { return f.Role == RoleFrame })
+}
+
+// Frame returns where the variables lie that are blocks, from the canonical frame address, half-open. Both are 0
+// for a function that is no RoleFrame.
+func (f *Func) Frame() (lo, hi int64) {
+	for i, l := range f.Locals {
+		if i == 0 {
+			lo, hi = l.Offset, l.Offset
+		}
+		lo, hi = min(lo, l.Offset), max(hi, l.Offset+int64(l.Size))
+	}
+	return lo, hi
 }
 
 // TextHere: an argument is a pointer to text itself (Func.Texts).

@@ -12,6 +12,7 @@ func (b *builder) planStores(image int) {
 	s := b.sweeps[image]
 	frames := s.frames()
 	library := b.library[image]
+	locals := b.frameCodes(image)
 	b.plan.Filtered += s.unwanted
 	b.plan.Stores = slices.Grow(b.plan.Stores, len(s.stores))
 	for i := range s.stores {
@@ -19,7 +20,8 @@ func (b *builder) planStores(image int) {
 		switch {
 		case library[c.home]:
 			b.plan.Library++
-		case c.effect == x86.EffectStore && !b.orders(&c.store) && c.store.Base == x86.RBP && c.store.Index == x86.NoReg && frames[c.home]:
+		case c.effect == x86.EffectStore && !b.orders(&c.store) && c.store.Base == x86.RBP && c.store.Index == x86.NoReg && frames[c.home] &&
+			!hitsLocal(s.file, locals, c.addr, &c.store):
 			b.plan.Filtered++
 		default:
 			b.planStore(image, s, c)
@@ -28,9 +30,10 @@ func (b *builder) planStores(image int) {
 }
 
 // wanted leaves out the stores that can not reach the heap by their operand
-// alone: thread-local data, the stack through rsp, and static data unless it is
-// a declared global, or the store orders threads.
+// alone: thread-local data, the stack through rsp and static data, unless a declared
+// object lies there, or the store orders threads.
 func (b *builder) wanted(image int) func(addr uint64, in *x86.Inst) bool {
+	locals := b.frameCodes(image)
 	return func(addr uint64, in *x86.Inst) bool {
 		if in.Effect == x86.EffectUnknown {
 			return true
@@ -42,7 +45,7 @@ func (b *builder) wanted(image int) func(addr uint64, in *x86.Inst) bool {
 		case b.orders(st):
 			return true
 		case st.Base == x86.RSP && st.Index == x86.NoReg && st.Shape != x86.ShapeBit:
-			return false
+			return hitsLocal(b.plan.Images[image].File, locals, addr, st)
 		case st.Absolute():
 			at := uint64(st.Disp)
 			if st.RIPRelative {

@@ -89,7 +89,7 @@ var imports = []struct {
 	// Edges.
 	{"session/symbol", true, "constraints/check cxxname objfile slice/cfg target/mem trace types x86"},
 	{"session/callers", true, "objfile session/symbol trace x86"},
-	{"session/specfile", true, "constraints/check constraints/syntax cxxname objfile probe report session/symbol types"},
+	{"session/specfile", true, "constraints/check constraints/syntax cxxname objfile probe report session/symbol trace types"},
 	{"session/typing", true, "constraints/check cxxname inline/matter mgpp objfile probe/evidence report session/symbol target/core target/mem trace types x86"},
 	{"session/contents", true, "capture trace"},
 	{"session/rerun", true, "constraints/check constraints/eval constraints/graph mgpp replay session/symbol trace"},

@@ -1,5 +1,7 @@
 package trace
 
+import "strings"
+
 // Addr is a virtual address in the traced process.
 type Addr uint64
 
@@ -76,6 +78,16 @@ const (
 	UnseenWrite     = "unseen write"     // memory was found to hold something else: an audit
 	UnrecordedWrite = "unrecorded write" // what became part of a node held this, from when stores to it were not recorded
 )
+
+// localPrefix begins what stands for the allocator's name of a block that is a variable on a stack; no function is named so.
+const localPrefix = "local "
+
+// LocalName is the name of a KindAlloc and KindFree whose block is a variable of a function, by the two: "main::cache". It begins
+// where the variable is first written to, and ends when the function is left.
+func LocalName(variable string) string { return localPrefix + variable }
+
+// Local returns the variable that a block is by its allocator's name; not ok: it is none.
+func Local(alloc string) (variable string, ok bool) { return strings.CutPrefix(alloc, localPrefix) }
 
 // NumKinds is the number of kinds, for tables indexed by Kind.
 const NumKinds = int(kindEnd)

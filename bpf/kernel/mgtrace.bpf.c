@@ -27,6 +27,7 @@ char LICENSE[] SEC("license") = "GPL";
 const volatile __u32 target = 0;	/* pid, in our pid namespace */
 const volatile __u32 pidns = 0;		/* inode of our pid namespace */
 const volatile __u32 stack_bytes = 1024;	/* captured at allocator calls; a power of two up to 4096 */
+const volatile __u32 frames = 0;	/* stores to stacks are wanted: some variables there are nodes */
 const volatile __u64 max_data = 1 << 20;	/* bytes of one write that are read */
 const volatile __u64 hold_at = 16 << 20;	/* bytes in the ring at which the target is held */
 const volatile __u32 nranges = 0;
@@ -444,7 +445,7 @@ static __always_inline bool excluded(__u64 addr, __u64 size)
  * reaches 128 bytes below the stack pointer. */
 static __always_inline bool wanted(struct thread *t, __u64 sp, __u64 addr, __u64 size)
 {
-	if (t->stack_lo <= sp && sp < t->stack_hi && addr >= sp - 128 && addr < t->stack_hi)
+	if (!frames && t->stack_lo <= sp && sp < t->stack_hi && addr >= sp - 128 && addr < t->stack_hi)
 		return false;
 	if (t->alloc_sp >= sp && t->alloc_hides)
 		return false;	/* the allocator's own book-keeping */

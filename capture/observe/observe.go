@@ -66,6 +66,7 @@ type Observer struct {
 	images   []Image
 	funcs    []function // by index in Plan.Funcs
 	at       map[uint64]*place
+	frames   bool        // stores to stacks are wanted: some variables there are nodes
 	static   [][2]uint64 // data whose stores are not wanted
 	syscalls map[uint32]syscalls.Desc
 	brk      uint64
@@ -165,7 +166,7 @@ func (v *Observer) Mapped(images []Image) {
 			fn.skip = im.Code
 		}
 		switch f.Role {
-		case probe.RoleWriter, probe.RoleWatch, probe.RoleWait:
+		case probe.RoleWriter, probe.RoleWatch, probe.RoleWait, probe.RoleFrame:
 		default:
 			fn.hides = fn.traced && !f.Declared && !v.plan.Inside
 		}
@@ -178,6 +179,7 @@ func (v *Observer) Mapped(images []Image) {
 			v.at[im.Bias+s.Addr] = v.place(i)
 		}
 	}
+	v.frames = v.plan.Frames()
 	v.static = nil
 	if !v.opts.Static {
 		var data [][2]uint64
@@ -206,7 +208,7 @@ func (v *Observer) place(i int) *place {
 	}
 	for _, f := range s.Enter {
 		switch v.plan.Funcs[f].Role {
-		case probe.RoleWatch:
+		case probe.RoleWatch, probe.RoleFrame:
 			p.flags |= stops
 		case probe.RoleWriter:
 			p.writer = f
@@ -217,7 +219,7 @@ func (v *Observer) place(i int) *place {
 	}
 	for _, f := range s.Leave {
 		switch v.plan.Funcs[f].Role {
-		case probe.RoleWatch:
+		case probe.RoleWatch, probe.RoleFrame:
 			p.flags |= stops
 		case probe.RoleWriter:
 			p.flags |= leavesWriter

@@ -46,7 +46,7 @@ func (v *Observer) wanted(t *thread, addr, size uint64) bool {
 		}
 	}
 	within := func(r [2]uint64) bool { return addr >= r[0] && addr < r[1] && r[1]-addr >= size }
-	if within(t.stack) {
+	if !v.frames && within(t.stack) {
 		return false
 	}
 	for _, r := range v.static {

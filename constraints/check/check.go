@@ -37,6 +37,7 @@ func Check(file *syntax.File, prog Program) (*Spec, []syntax.Error) {
 	c.conditionalCells()
 	c.formulas()
 	c.operations()
+	c.locals()
 	c.points()
 	sort.SliceStable(c.errs, func(i, j int) bool { return before(c.errs[i].Pos, c.errs[j].Pos) })
 	sort.SliceStable(c.spec.Warnings, func(i, j int) bool { return before(c.spec.Warnings[i].Pos, c.spec.Warnings[j].Pos) })

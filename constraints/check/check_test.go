@@ -31,6 +31,7 @@ type fakeProgram struct {
 	u         *types.Universe
 	funcs     []string
 	globals   []Variable
+	locals    []LocalVariable
 	lines     map[string]int // files with their number of lines, all with code but line 1
 	marks     []Mark
 	libraries map[string]string // of functions that no traced file has
@@ -77,6 +78,13 @@ func newProgram(t *testing.T) *fakeProgram {
 			{Name: "rows", File: "/src/b.c", Type: &types.Type{Kind: types.Array, Size: 32, Count: 4, Elem: ptr(d.Lookup("node"))}, Addr: 0x4078, Size: 32},
 			{Name: "start", File: "/src/b.c", Type: ptr(&types.Type{Kind: types.Void}), Addr: 0x4070, Size: 8},
 		},
+		locals: []LocalVariable{
+			{Func: "insert", Name: "top", Type: d.Lookup("rb"), Entry: 0x1000, Offset: -64, Size: 32},
+			{Func: "insert", Name: "spare", Type: d.Lookup("rb"), Entry: 0x1000, Offset: -96, Size: 32},
+			{Func: "pool_get", Name: "spare", Type: d.Lookup("node"), Entry: 0x1100, Offset: -64, Size: 32},
+			{Func: "pool_get", Name: "moved", Type: d.Lookup("node"), Why: "it moves"},
+			{Func: "pool_get", Name: "plain", Type: d.Lookup("list_head"), Entry: 0x1100, Offset: -80, Size: 16},
+		},
 		libraries: map[string]string{"g_slice_alloc": "libglib-2.0.so"},
 		removed:   map[string]int{"verify": 12, "Tree::verify": 12},
 		renamed:   map[string]otherName{"purge": {20, "list_purge"}},
@@ -111,6 +119,31 @@ func (p *fakeProgram) LookupGlobal(file, name string) (found []Variable) {
 		}
 	}
 	return found
+}
+
+func (p *fakeProgram) LookupLocal(pattern, name string) (found []LocalVariable) {
+	for _, l := range p.locals {
+		if (l.Func == pattern || strings.HasPrefix(l.Func, pattern+"<")) && l.Name == name {
+			found = append(found, l)
+		}
+	}
+	return found
+}
+
+func (p *fakeProgram) LocalNames(pattern string) (names []string) {
+	for _, l := range p.locals {
+		if l.Func == pattern {
+			names = addOnce(names, l.Name)
+		}
+	}
+	return names
+}
+
+func (p *fakeProgram) Inlined(pattern string) (into, file string, line int) {
+	if pattern == "folded" {
+		return "main", "/src/a.c", 7
+	}
+	return "", "", 0
 }
 
 func (p *fakeProgram) Scattered(name string) bool { return name == "scattered" }

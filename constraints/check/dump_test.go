@@ -49,6 +49,12 @@ func dump(s *Spec) string {
 	for _, g := range s.Globals {
 		fmt.Fprintf(&b, "global %s %s %#x %d\n", g.Name, g.Layout, g.Addr, g.Size)
 	}
+	for _, l := range s.Locals {
+		for i := range l.Frames {
+			v := &l.Frames[i]
+			fmt.Fprintf(&b, "local %s %s entry %#x offset %d size %d\n", v.Label(), v.Node.Name, v.Entry, v.Offset, v.Size)
+		}
+	}
 	for _, n := range s.Nils {
 		fmt.Fprintf(&b, "nil %s %#x %d", n.Global, n.Addr, n.Size)
 		if n.Place != nil {

@@ -18,6 +18,7 @@ type Spec struct {
 	CPoints      []CPoint
 	NoEnd        bool // "no cpoint end;"
 	Globals      []Global
+	Locals       []Local
 	Nils         []Nil
 	Embeds       []Embed
 	Members      []Membership // enter/leave, in file order; the index is mgpp.Op.Mark
@@ -385,6 +386,15 @@ type Global struct {
 	Layout *types.Type // nil until bound to a program
 	Addr   uint64      // virtual address in the file, from debug information
 	Size   int64
+	Pos    syntax.Pos
+}
+
+// Local is "local cache in main;": a variable of a function's outermost scope that is a node as long as the function runs,
+// from the first write to it on.
+type Local struct {
+	Name   string
+	Func   string          // name or pattern
+	Frames []LocalVariable // nil until bound to a program
 	Pos    syntax.Pos
 }
 

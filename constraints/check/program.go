@@ -23,6 +23,12 @@ type Program interface {
 	GlobalNames() []string
 	// Scattered reports whether an object of that name is in static memory, but not in one piece.
 	Scattered(name string) bool
+	// LookupLocal returns the variables of that name in the outermost scopes of the functions that a name or pattern means.
+	LookupLocal(pattern, name string) []LocalVariable
+	// LocalNames are the names of all variables there.
+	LocalNames(pattern string) []string
+	// Inlined says where the compiler has put a function into another one: into which, file and line. "": nowhere.
+	Inlined(pattern string) (into, file string, line int)
 	// HasLine reports whether a source line has code. If it has not, nearest
 	// is the nearest line of that file that has, 0 if there is no such file.
 	HasLine(file string, line int) (ok bool, nearest int)
@@ -41,6 +47,22 @@ type Variable struct {
 	Size int64       // bytes, 0 if unknown
 }
 
+// LocalVariable is a variable of a function, and where it lies in the function's frame.
+type LocalVariable struct {
+	Func   string // the function's name
+	Name   string
+	Path   string      // of the file that has the function, "" if it is the program itself
+	Type   *types.Type // nil if unknown
+	Entry  uint64      // of the function: virtual address in the file
+	Offset int64       // from the canonical frame address, which lies behind the return address
+	Size   uint64      // bytes
+	Why    string      // there is no such place, and why; "": there is
+	Node   *NodeType   // what it is, once checked
+}
+
+// Label is how the variable is named in the history and in reports.
+func (v *LocalVariable) Label() string { return v.Func + "::" + v.Name }
+
 // Mark is a ##C-POINT comment.
 type Mark struct {
 	File string
@@ -56,6 +78,7 @@ type Requirement struct {
 	AllocFuncs []string // functions that "alloc" rules name: looked for on an allocation's stack, not watched
 	AllocLines []Line
 	Globals    []Global
+	Locals     []Local
 	Allocators []Allocator
 }
 
@@ -68,7 +91,7 @@ type Line struct {
 // Requirements lists what a session has to watch for s, each thing once, in
 // file order.
 func Requirements(s *Spec) Requirement {
-	r := Requirement{Marks: true, Globals: s.Globals, Allocators: s.Allocators}
+	r := Requirement{Marks: true, Globals: s.Globals, Locals: s.Locals, Allocators: s.Allocators}
 	for _, p := range s.CPoints {
 		switch {
 		case p.Mark:

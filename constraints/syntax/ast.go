@@ -109,6 +109,12 @@ type (
 		File string
 		Name string
 	}
+	// Local is "local cache in main;", one statement for each name of a list.
+	Local struct {
+		At
+		Name string
+		Func string
+	}
 	// Embed is "embed T in Host at f;".
 	Embed struct {
 		At
@@ -340,6 +346,7 @@ func (*Const) stmt()      {}
 func (*Tag) stmt()        {}
 func (*Nil) stmt()        {}
 func (*Global) stmt()     {}
+func (*Local) stmt()      {}
 func (*Embed) stmt()      {}
 func (*Member) stmt()     {}
 func (*Root) stmt()       {}

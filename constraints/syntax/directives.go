@@ -183,6 +183,24 @@ func (p *parser) global() {
 	p.end("the names of objects in static memory")
 }
 
+// local reads "local x, y in F;".
+func (p *parser) local() {
+	p.next()
+	var names []Ident
+	for {
+		names = append(names, p.ident("a variable of a function"))
+		if !p.accept(",") {
+			break
+		}
+	}
+	p.expectWord("in", "and its function after the variable")
+	fn := p.raw("the function that has the variable")
+	for _, n := range names {
+		p.add(&Local{At{n.Pos}, n.Name, fn})
+	}
+	p.end("the function")
+}
+
 func (p *parser) embed() {
 	e := &Embed{At: At{p.next().pos}}
 	e.Type = p.ident("the type of the member")

@@ -239,6 +239,8 @@ func directive(word string) (func(*parser), bool) {
 		return (*parser).nilDecl, true
 	case "global":
 		return (*parser).global, true
+	case "local":
+		return (*parser).local, true
 	case "embed":
 		return (*parser).embed, true
 	case "enter", "leave":
@@ -269,7 +271,7 @@ func Begins(word string) bool {
 	return ok
 }
 
-var directiveWords = [...]string{"type", "ARRAY", "struct", "union", "enum", "typedef", "const", "tag", "nil", "global",
+var directiveWords = [...]string{"type", "ARRAY", "struct", "union", "enum", "typedef", "const", "tag", "nil", "global", "local",
 	"embed", "enter", "leave", "root", "alloc", "allocator", "cpoint", "cells", "together", "check", "no", "forall", "exists"}
 
 // Directives returns the words that begin a directive or a type.

@@ -54,6 +54,8 @@ func StmtString(s Stmt) string {
 			return fmt.Sprintf("global %s:%s;", rawString(s.File), s.Name)
 		}
 		return fmt.Sprintf("global %s;", rawString(s.Name))
+	case *Local:
+		return fmt.Sprintf("local %s in %s;", s.Name, rawString(s.Func))
 	case *Embed:
 		return fmt.Sprintf("embed %s in %s at %s;", s.Type.Name, s.Host.Name, s.Member.Name)
 	case *Together:

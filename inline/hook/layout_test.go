@@ -68,7 +68,8 @@ var numbers = map[string]uint64{
 
 	"SitePC": layout.SitePC, "SiteFlags": layout.SiteFlags, "SiteIndex": layout.SiteIndex,
 	"SiteStore": layout.SiteStore, "SiteAlloc": layout.SiteAlloc, "SiteWriter": layout.SiteWriter, "SiteMember": layout.SiteMember,
-	"SitePassed": layout.SitePassed, "SiteTexts": layout.SiteTexts, "TextHere": layout.TextHere, "TextSize": layout.TextSize,
+	"SitePassed": layout.SitePassed, "SiteTexts": layout.SiteTexts, "SiteFrameLo": layout.SiteFrameLo, "SiteFrameHi": layout.SiteFrameHi,
+	"SiteFrameEnter": layout.SiteFrameEnter, "SiteFrameLeave": layout.SiteFrameLeave, "TextHere": layout.TextHere, "TextSize": layout.TextSize,
 	"SiteSize": layout.SiteSize, "SiteStop": layout.SiteStop, "SiteStack": layout.SiteStack,
 	"SiteAllocEnter": layout.SiteAllocEnter, "SiteAllocLeave": layout.SiteAllocLeave,
 	"SiteWriterEnter": layout.SiteWriterEnter, "SiteWriterLeave": layout.SiteWriterLeave,

@@ -2,6 +2,7 @@ package hook
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"mgtrace/capture"
 	"mgtrace/capture/syscalls"
@@ -92,7 +93,11 @@ func (t *Tables) add(sites []capture.Site, i int, pc uint64, more uint32, e *x86
 	}
 	n := t.site(pc, flags, i, store, alloc, writer)
 	put32(t.Sites[n*layout.SiteSize:], layout.SiteMember, t.member(s))
+	t.frame(n, s)
 	for _, f := range s.Enter {
+		if t.plan.Funcs[f].Role != probe.RoleWatch {
+			continue
+		}
 		passed := t.Sites[n*layout.SiteSize+layout.SitePassed:]
 		if copy(passed, t.plan.Funcs[f].Passed[:]); t.plan.Funcs[f].Floats {
 			passed[len(t.plan.Funcs[f].Passed)] = 1
@@ -100,6 +105,21 @@ func (t *Tables) add(sites []capture.Site, i int, pc uint64, more uint32, e *x86
 		copy(t.Sites[n*layout.SiteSize+layout.SiteTexts:], t.plan.Funcs[f].Texts[:])
 	}
 	return n
+}
+
+// retAddr is how far behind a return address, to which the stack pointer points where a function is entered and left, its
+// canonical frame address is.
+const retAddr = 8
+
+// frame tells where the variables lie that are blocks, of the function that is entered or left at a site.
+func (t *Tables) frame(n int, s *capture.Site) {
+	for _, f := range slices.Concat(s.Enter, s.Leave) {
+		if fn := &t.plan.Funcs[f]; fn.Role == probe.RoleFrame {
+			lo, hi := fn.Frame()
+			put32(t.Sites[n*layout.SiteSize:], layout.SiteFrameLo, uint32(int32(lo+retAddr)))
+			put32(t.Sites[n*layout.SiteSize:], layout.SiteFrameHi, uint32(int32(hi+retAddr)))
+		}
+	}
 }
 
 // member is what the entries, or else the returns, at a site make a node of.
@@ -164,6 +184,8 @@ func (t *Tables) flags(s *capture.Site) (flags uint32, alloc, writer int) {
 		switch t.plan.Funcs[f].Role {
 		case probe.RoleWatch:
 			flags |= layout.SiteStop
+		case probe.RoleFrame:
+			flags |= layout.SiteStop | layout.SiteFrameEnter
 		case probe.RoleWriter:
 			flags |= layout.SiteWriterEnter
 			writer = f + 1
@@ -176,6 +198,8 @@ func (t *Tables) flags(s *capture.Site) (flags uint32, alloc, writer int) {
 		switch t.plan.Funcs[f].Role {
 		case probe.RoleWatch:
 			flags |= layout.SiteStop
+		case probe.RoleFrame:
+			flags |= layout.SiteStop | layout.SiteFrameLeave
 		case probe.RoleWait:
 			flags |= layout.SiteOrder
 		case probe.RoleWriter:
@@ -229,7 +253,7 @@ func function(d []byte, f *probe.Func, skipLo, skipHi uint64, traced, open bool)
 }
 
 func allocates(r probe.Role) bool {
-	return r != probe.RoleWriter && r != probe.RoleWatch && r != probe.RoleWait
+	return r != probe.RoleWriter && r != probe.RoleWatch && r != probe.RoleWait && r != probe.RoleFrame
 }
 
 func role(r probe.Role) uint8 {

@@ -228,7 +228,11 @@ const (
 	// lies on the thread's stack. 0: none. The seventh: not 0 where what the registers of floating-point arguments hold is told.
 	SitePassed = 32
 	SiteTexts  = 40 // u8 × 8: of each such register, probe.Func.Texts
-	SiteSize   = 48
+	// s32 each: where in the frame of a function that is entered or left the variables lie that are blocks, from the stack
+	// pointer there, half-open.
+	SiteFrameLo = 48
+	SiteFrameHi = 52
+	SiteSize    = 56
 )
 
 // Of the text that an argument leads to.
@@ -250,6 +254,8 @@ const (
 	SiteSyscall                 // a system call
 	SiteHold                    // hold the thread when its record is whole
 	SiteOrder                   // what follows happens after what another thread did: a stamp
+	SiteFrameEnter              // a function is entered that has variables which are blocks
+	SiteFrameLeave              // one is left
 )
 
 // A function descriptor. Arguments count from 1, 0: none.

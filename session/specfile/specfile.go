@@ -14,6 +14,7 @@ import (
 	"mgtrace/probe"
 	"mgtrace/report"
 	"mgtrace/session/symbol"
+	"mgtrace/trace"
 	"mgtrace/types"
 )
 
@@ -224,6 +225,11 @@ func Request(spec *check.Spec, p *symbol.Program, o Wants) (probe.Request, error
 	}
 	for _, g := range need.Globals {
 		r.Globals = append(r.Globals, probe.Global{Path: p.FileOf(g), Name: g.Name, Addr: g.Addr, Size: uint64(g.Size)})
+	}
+	for _, l := range need.Locals {
+		for _, v := range l.Frames {
+			r.Locals = append(r.Locals, probe.Local{Path: v.Path, Entry: v.Entry, Name: trace.LocalName(v.Label()), Offset: v.Offset, Size: v.Size})
+		}
 	}
 	if len(r.Allocators) > 0 {
 		r.Globals = append(r.Globals, arenas(p, r.Globals)...)

@@ -156,6 +156,41 @@ func (p *Program) GlobalNames() []string {
 	return names
 }
 
+// LookupLocal implements check.Program.
+func (p *Program) LookupLocal(pattern, name string) (out []check.LocalVariable) {
+	for i, f := range p.Objs {
+		for _, l := range f.Locals(pattern, name) {
+			v := check.LocalVariable{Func: l.Func.Base, Name: l.Name, Type: l.Type, Entry: l.Func.Addr, Offset: l.Offset, Size: l.Size, Why: l.Why}
+			if v.Func == "" {
+				v.Func = l.Func.Name
+			}
+			if i > 0 {
+				v.Path = p.Paths[i]
+			}
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// LocalNames implements check.Program.
+func (p *Program) LocalNames(pattern string) (names []string) {
+	for _, f := range p.Objs {
+		names = append(names, f.LocalNames(pattern)...)
+	}
+	return names
+}
+
+// Inlined implements check.Program.
+func (p *Program) Inlined(pattern string) (into, file string, line int) {
+	for _, f := range p.Objs {
+		if in := f.Inlined(pattern); len(in) > 0 {
+			return in[0].In, in[0].CallFile, in[0].CallLine
+		}
+	}
+	return "", "", 0
+}
+
 // Scattered implements check.Program.
 func (p *Program) Scattered(name string) bool {
 	return slices.ContainsFunc(p.Objs, func(f *objfile.File) bool { return f.Scattered(name) })

@@ -82,6 +82,9 @@ func (t *Blocks) TypeOf(n mgpp.Node) (*check.NodeType, int64, string) {
 	if len(n.Stack) == 0 {
 		return nil, 0, "its allocation was not seen"
 	}
+	if v, ok := trace.Local(n.Alloc); ok {
+		return t.local(v)
+	}
 	key := &n.Stack[0]
 	s, ok := t.stacks[key]
 	if !ok {
@@ -102,6 +105,18 @@ func (t *Blocks) TypeOf(n mgpp.Node) (*check.NodeType, int64, string) {
 		}
 	}
 	return s.Type, s.Offset, s.Why
+}
+
+// local gives a variable of a function the type that it is declared with.
+func (t *Blocks) local(label string) (*check.NodeType, int64, string) {
+	for i := range t.spec.Locals {
+		for k := range t.spec.Locals[i].Frames {
+			if v := &t.spec.Locals[i].Frames[k]; v.Label() == label {
+				return v.Node, 0, ""
+			}
+		}
+	}
+	return nil, 0, "the variable is not declared"
 }
 
 func (t *Blocks) decide(alloc string, stack []trace.Addr) Verdict {

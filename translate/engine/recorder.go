@@ -162,7 +162,11 @@ func (r *Recorder) begun(th *target.Stopped, t *thread, regs *mem.Regs) {
 
 // owns tells which stack is a thread's: stores to it are not wanted.
 func (r *Recorder) owns(t *thread, stack [2]uint64) {
-	t.filter = log.NewFilter(r.static(), log.Range{Lo: stack[0], Hi: stack[1]})
+	own := log.Range{Lo: stack[0], Hi: stack[1]}
+	if r.Plan != nil && r.Plan.Frames() {
+		own = log.Range{}
+	}
+	t.filter = log.NewFilter(r.static(), own)
 	t.wall = int64(time.Since(r.began.At))
 	t.set(layout.Process, notesAt)
 	t.set(layout.StackLo, stack[0])

@@ -22,15 +22,18 @@ func (p Program) LookupType(name string) []*types.Type {
 
 // The rest of check.Program.
 
-func (Program) Const(string) (int64, bool)                      { return 0, false }
-func (Program) TypeNames() []string                             { return nil }
-func (Program) LookupFunc(name string) []string                 { return []string{name} }
-func (Program) FuncNames() []string                             { return nil }
-func (Program) LookupGlobal(file, name string) []check.Variable { return nil }
-func (Program) GlobalNames() []string                           { return nil }
-func (Program) Scattered(string) bool                           { return false }
-func (Program) HasLine(string, int) (bool, int)                 { return true, 0 }
-func (Program) Files() []string                                 { return nil }
-func (Program) Marks() []check.Mark                             { return nil }
-func (Program) LibraryOf(string) string                         { return "" }
-func (Program) Defined(string) (string, int, string)            { return "", 0, "" }
+func (Program) Const(string) (int64, bool)                       { return 0, false }
+func (Program) TypeNames() []string                              { return nil }
+func (Program) LookupFunc(name string) []string                  { return []string{name} }
+func (Program) FuncNames() []string                              { return nil }
+func (Program) LookupGlobal(file, name string) []check.Variable  { return nil }
+func (Program) GlobalNames() []string                            { return nil }
+func (Program) LookupLocal(string, string) []check.LocalVariable { return nil }
+func (Program) LocalNames(string) []string                       { return nil }
+func (Program) Inlined(string) (string, string, int)             { return "", "", 0 }
+func (Program) Scattered(string) bool                            { return false }
+func (Program) HasLine(string, int) (bool, int)                  { return true, 0 }
+func (Program) Files() []string                                  { return nil }
+func (Program) Marks() []check.Mark                              { return nil }
+func (Program) LibraryOf(string) string                          { return "" }
+func (Program) Defined(string) (string, int, string)             { return "", 0, "" }

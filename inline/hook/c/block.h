@@ -67,6 +67,7 @@ struct site {
 	u64 pc;
 	u32 flags, index, store, alloc, writer, member;
 	u64 passed, texts;
+	s32 frame_lo, frame_hi;
 };
 AT(site, flags, SiteFlags);
 AT(site, index, SiteIndex);
@@ -76,6 +77,8 @@ AT(site, writer, SiteWriter);
 AT(site, member, SiteMember);
 AT(site, passed, SitePassed);
 AT(site, texts, SiteTexts);
+AT(site, frame_lo, SiteFrameLo);
+AT(site, frame_hi, SiteFrameHi);
 SIZE(site, SiteSize);
 
 struct sysdesc {

@@ -730,6 +730,18 @@ static inline void stops(struct block *b, const struct regs *r, const struct sit
 		     whole ? StopWhole : nested && flags & SiteStack ? StopNested : 0);
 }
 
+/* Stores to variables that are blocks are recorded as long as their function runs. */
+static __attribute__((noinline)) void frame(struct process *p, const struct site *s, u64 sp)
+{
+	u64 lo = sp + s->frame_lo, hi = sp + s->frame_hi;
+
+	if (!filters(p) || hi <= lo || hi > USER)
+		return;
+	lo >>= GranuleShift;
+	hi = (hi + Granule - 1) >> GranuleShift;
+	set_granules(p->shadow + lo, hi - lo, s->flags & SiteFrameEnter ? p->open : p->closed);
+}
+
 /* The functions and points of a site. */
 static inline void functions(struct block *b, const struct regs *r, const struct site *s, u64 sp)
 {
@@ -752,6 +764,8 @@ static inline void functions(struct block *b, const struct regs *r, const struct
 		note_order(b);
 	if (flags & SiteAllocEnter && !nested)
 		enter_alloc(b, r, s->alloc - 1, sp);
+	if (flags & (SiteFrameEnter | SiteFrameLeave))
+		frame(b->process, s, sp);
 	if (flags & (SiteAllocLeave | SiteReturn))
 		leave_site(b, r, flags, sp);
 }

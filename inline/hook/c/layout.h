@@ -168,7 +168,9 @@
 #define SiteMember 28
 #define SitePassed 32
 #define SiteTexts 40
-#define SiteSize 48
+#define SiteFrameLo 48
+#define SiteFrameHi 52
+#define SiteSize 56
 #define TextHere 0xff
 #define TextSize 64
 #define SiteStop 1
@@ -182,6 +184,8 @@
 #define SiteSyscall 256
 #define SiteHold 512
 #define SiteOrder 1024
+#define SiteFrameEnter 2048
+#define SiteFrameLeave 4096
 
 /* Function. */
 #define FuncSkipLo 0
