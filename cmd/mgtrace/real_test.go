@@ -48,22 +48,12 @@ func buildReal(t *testing.T, w *debian.Workshop, p debian.Program, optimise stri
 	return b
 }
 
-// readyAll makes the source packages of all the programs ready, two at a time: what they
-// do first, to find out about the machine, keeps one processor. Errors are told by the
-// tests that build them.
+// readyAll makes the source packages of all the programs ready. Errors are told by the tests
+// that build them.
 func readyAll(w *debian.Workshop) {
-	todo := make(chan string)
-	for range 2 {
-		go func() {
-			for pkg := range todo {
-				_, _ = w.Source(pkg)
-			}
-		}()
-	}
 	for _, p := range debian.Programs {
-		todo <- p.Package
+		_, _ = w.Source(p.Package)
 	}
-	close(todo)
 }
 
 // runReal runs it on its input in a directory of its own.

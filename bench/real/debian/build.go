@@ -27,8 +27,9 @@ type Workshop struct {
 
 	sources sync.Map // of a source package's name: a *sync.Mutex, held while it is made ready
 
-	fetching sync.Mutex // held while apt-get runs
-	lists    bool       // the package lists were fetched
+	fetching  sync.Mutex // held while apt-get runs
+	lists     bool       // the package lists were fetched
+	preparing sync.Mutex // held while a package is readied: what it asks the machine the next need not ask
 }
 
 // Open is a workshop in dir, for the programs of testdata. It is made a module of its own: the go
@@ -168,6 +169,8 @@ func (w *Workshop) prepared(pkg string) (string, error) {
 	if err := w.shell(tree, `tar xf "$(ls ../"$PKG"_*.orig.tar.* | grep -v "[.]asc$")" --strip-components 1`, "PKG="+pkg); err != nil {
 		return "", err
 	}
+	w.preparing.Lock()
+	defer w.preparing.Unlock()
 	if err := w.shell(tree, prepare[pkg]); err != nil {
 		return "", err
 	}
