@@ -46,6 +46,7 @@ type Assembler struct {
 	inlinePt []bool       // by index in Plan.Points
 	bodies   []body       // by index in Plan.Funcs
 	unborn   []local      // of all threads: nothing has been written there yet
+	ended    []local      // likewise: a destructor has ended them
 }
 
 // thread is what is open in one thread.
@@ -220,7 +221,11 @@ func (a *Assembler) stop(t *thread, h *Hit) {
 	}
 	for _, p := range s.Points {
 		if n := p - len(a.plan.Points); n >= 0 {
-			a.given(h, a.plan.Given[n].At)
+			if n -= len(a.plan.Given); n >= 0 {
+				a.destroyed(t, h, &a.plan.Ends[n])
+			} else {
+				a.given(h, a.plan.Given[n+len(a.plan.Given)].At)
+			}
 			continue
 		}
 		e := a.event(h, trace.KindLine)

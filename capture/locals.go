@@ -22,7 +22,7 @@ type local struct {
 const afterReturn = 8
 
 func (a *Assembler) enterFrame(t *thread, h *Hit, f int) {
-	t.calls = append(t.calls, watchCall{fn: f, sp: h.SP, ret: h.Regs.Ret, pc: h.PC})
+	t.calls = append(t.calls, watchCall{fn: f, sp: h.SP, ret: h.Regs.Ret, pc: h.PC, this: h.Regs.Args[0]})
 	t.frames++
 	locals := a.plan.Funcs[f].Locals
 	for i := range locals {
@@ -83,14 +83,48 @@ func (a *Assembler) endFrame(h *Hit, c *watchCall) {
 	locals := a.plan.Funcs[c.fn].Locals
 	for i := range locals {
 		at := placeOf(&locals[i], c.sp)
-		n := len(a.unborn)
-		a.unborn = slices.DeleteFunc(a.unborn, func(l local) bool { return l.at == at && l.of == &locals[i] })
-		if len(a.unborn) < n {
-			continue
+		n := len(a.unborn) + len(a.ended)
+		is := func(l local) bool { return l.at == at && l.of == &locals[i] }
+		a.unborn, a.ended = slices.DeleteFunc(a.unborn, is), slices.DeleteFunc(a.ended, is)
+		if len(a.unborn)+len(a.ended) == n && a.plan.Funcs[c.fn].Name != "main" { // with that the program ends, and memory stays as it is
+			a.end(h, at, &locals[i])
 		}
-		e := a.event(h, trace.KindFree)
-		e.Addr, e.Name, e.Stack = trace.Addr(at), locals[i].Name, a.returns.one(e.PC+1)
-		a.send(e)
+	}
+	if a.plan.Funcs[c.fn].Ends {
+		a.destroy(a.threads.Of(h.Thread), h, c.this)
+	}
+}
+
+func (a *Assembler) end(h *Hit, at uint64, l *probe.Local) {
+	e := a.event(h, trace.KindFree)
+	e.Addr, e.Name, e.Stack = trace.Addr(at), l.Name, a.returns.one(e.PC+1)
+	a.send(e)
+}
+
+// destroyed tells of the variables that an inlined destructor has ended.
+func (a *Assembler) destroyed(t *thread, h *Hit, d *probe.End) {
+	sp := uint64(belowReturn(h, &d.Frame)) // a word below the place of the return address
+	for i := range d.Locals {
+		if sp != 0 {
+			a.destroy(t, h, placeOf(&d.Locals[i], sp+8))
+		}
+	}
+}
+
+// destroy ends the variable of an open call that lies at an address. In C++ the lifetime of an object ends with its
+// destructor, which need not leave anything in it that means something: with that of another one it is not judged any more.
+func (a *Assembler) destroy(t *thread, h *Hit, at uint64) {
+	for _, c := range t.calls {
+		locals := a.plan.Funcs[c.fn].Locals
+		for i := range locals {
+			l := local{at: at, of: &locals[i]}
+			is := func(o local) bool { return o.at == l.at && o.of == l.of }
+			if placeOf(&locals[i], c.sp) != at || slices.ContainsFunc(a.unborn, is) || slices.ContainsFunc(a.ended, is) {
+				continue
+			}
+			a.ended = append(a.ended, l)
+			a.end(h, at, &locals[i])
+		}
 	}
 }
 

@@ -16,7 +16,7 @@ type Site struct {
 	Locked  int   // index of the store just before it that can not be probed itself; -1: none
 	After   bool  // a store before it is settled here
 	Enter   []int // indices in Plan.Funcs
-	Points  []int // indices in Plan.Points, and behind these in Plan.Given
+	Points  []int // indices in Plan.Points, behind these in Plan.Given, and behind those in Plan.Ends
 	Leave   []int // indices in Plan.Funcs
 	Landing bool  // one of Plan.Landings
 	Stack   bool  // one of Plan.Stacks
@@ -94,6 +94,9 @@ func wishesOf(plan *probe.Plan) []wish {
 	}
 	for i := range plan.Points {
 		add(plan.Points[i].Site, wishPoint, i)
+	}
+	for i := range plan.Ends {
+		add(plan.Ends[i].Site, wishPoint, len(plan.Points)+len(plan.Given)+i)
 	}
 	for i := range plan.Given {
 		add(plan.Given[i].Site, wishPoint, len(plan.Points)+i)

@@ -15,6 +15,7 @@ type watchCall struct {
 	sp   uint64 // address of its return address
 	ret  uint64
 	pc   uint64 // its entry
+	this uint64 // of a destructor (probe.Func.Ends): what it ends
 	tail bool   // it jumped to another function, which returns in its place
 }
 

@@ -2,6 +2,7 @@ package probe
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -29,11 +30,99 @@ func (b *builder) planLocals() error {
 			k = len(b.plan.Funcs)
 			b.plan.Funcs = append(b.plan.Funcs, f)
 		}
+		if l.Ender != "" {
+			b.ender(l.Ender)
+		}
 		locals := append(b.plan.Funcs[k].Locals, l)
 		slices.SortFunc(locals, func(x, y Local) int { return cmp.Compare(x.Offset, y.Offset) })
 		b.plan.Funcs[k].Locals = locals
 	}
+	var errs []error
+	for image := range b.plan.Images {
+		errs = append(errs, b.inlinedEnders(image))
+	}
+	return errors.Join(errs...)
+}
+
+// ender adds a destructor that has code of its own.
+func (b *builder) ender(name string) {
+	for _, l := range b.find(name) {
+		f := Func{Name: l.fn.Name, Role: RoleFrame, Ends: true, File: l.fn.File, Line: l.fn.Line}
+		if !b.enter(&f, l) || slices.ContainsFunc(b.plan.Funcs, func(o Func) bool { return o.Role == RoleFrame && o.Entry == f.Entry }) {
+			continue
+		}
+		f.Returns = b.returns(l)
+		b.plan.Funcs = append(b.plan.Funcs, f)
+	}
+}
+
+// inlinedEnders plans where inlined destructors have ended variables of the function that they are inlined into.
+// In one that lies in several pieces the debug information does not tell what leaves it.
+func (b *builder) inlinedEnders(image int) error {
+	for _, c := range b.frameCodes(image) {
+		for _, name := range enders(c.locals) {
+			s := b.code(image)
+			for _, in := range s.file.Inlined(name) {
+				switch {
+				case !c.fn.Contains(in.Entry):
+				case len(in.Ranges) > 1:
+					return fmt.Errorf("variables of %s can not be followed: the compiler has inlined %s there in several pieces, and where it ends is not known: give it __attribute__((noinline)), or compile with -O0", c.fn.Name, name)
+				default:
+					b.endedBy(image, s, &in, c.locals)
+				}
+			}
+		}
+	}
 	return nil
+}
+
+// enders are the destructors of some variables.
+func enders(locals []Local) (names []string) {
+	for _, l := range locals {
+		if l.Ender != "" && !slices.Contains(names, l.Ender) {
+			names = append(names, l.Ender)
+		}
+	}
+	return names
+}
+
+// endedBy plans the exits of an inlined destructor, of one of these variables.
+func (b *builder) endedBy(image int, s *sweep, in *objfile.Inlined, locals []Local) {
+	entries := s.inlineEntries(*in)
+	if len(entries) == 0 {
+		entries = []uint64{in.Entry}
+	}
+	var mine []Local
+	for _, l := range locals {
+		if l.Ender != "" && slices.ContainsFunc(s.file.Inlined(l.Ender), func(o objfile.Inlined) bool { return o.Entry == in.Entry }) {
+			mine = append(mine, l)
+		}
+	}
+	if this, ok := thisOf(s.file, in); ok {
+		if k := slices.IndexFunc(mine, func(l Local) bool { return l.Offset == this }); k >= 0 {
+			mine = mine[k : k+1]
+		} else {
+			return // another object of the class
+		}
+	}
+	exits, _ := s.inlineExits(*in, entries)
+	for _, addr := range exits {
+		site, ok := b.site(image, addr)
+		if probeable, _ := b.options.probeable(s.file.Code(addr, x86.MaxLen)); ok && probeable && s.starts.has(addr) {
+			b.plan.Ends = append(b.plan.Ends, End{Site: site, Frame: frameAt(s.file, addr), Locals: mine})
+		}
+	}
+}
+
+// thisOf is which object an inlined member function is of, from the canonical frame address.
+func thisOf(file *objfile.File, in *objfile.Inlined) (offset int64, ok bool) {
+	reg, cfa, known := file.CFA(in.Entry)
+	for _, p := range file.ParamsIn(in, in.Entry) {
+		if p.Name == "this" && known && p.Loc.Kind == objfile.LocRegValue && p.Loc.Reg == reg {
+			return p.Loc.Offset - cfa, true
+		}
+	}
+	return 0, false
 }
 
 // frameCode is the code of a function whose variables are nodes.

@@ -60,6 +60,7 @@ type Local struct {
 	Name   string // of the blocks that it is: trace.LocalName
 	Offset int64  // from the canonical frame address, which lies behind the return address
 	Size   uint64
+	Ender  string // the destructor of its class, by name; "": it has none
 }
 
 // Plan is what an engine executes. It is immutable; all addresses are virtual
@@ -78,6 +79,7 @@ type Plan struct {
 	Globals    []Global
 	Inlined    map[trace.FuncID][]Instance // of watched functions
 	Given      []Given
+	Ends       []End
 	Open       []OpenCall   // calls of watched functions that recording finds open, each thread's outermost first
 	Operations []string     // names of functions that are watched since nothing else is: Request.Operations
 	Watched    []trace.Func // what FuncID stands for: Watched[id-1]
@@ -229,6 +231,7 @@ type Func struct {
 	Floats   bool    // RoleWatch: registers for floating-point numbers may pass arguments, and what these hold is told
 	Beside   bool    // RoleWatch: nobody asked for it by name (Request.Operations); MaxCalls of all such functions are told
 	Locals   []Local // RoleFrame: by Offset
+	Ends     bool    // RoleFrame: it is a destructor, and ends the variable that its first argument leads to
 	Later    bool    // RoleFree: and what a declared allocator gave out behind it in its chunk
 	Acquires bool    // RoleWriter: what follows its return happens after what another thread did, as for RoleWait
 	Extent   Extent
@@ -302,6 +305,13 @@ type Given struct {
 	// At is where each is, in the order of the function's parameters: in a register, a register and a number added, a constant, or
 	// LocNone.
 	At []objfile.Location
+}
+
+// End is where an inlined destructor has ended a variable that is a node.
+type End struct {
+	Site
+	Frame  Frame
+	Locals []Local // which of them it was is not known where there are several
 }
 
 // Frame tells where a frame lies, by call frame information: its canonical frame address

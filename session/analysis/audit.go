@@ -3,6 +3,7 @@ package analysis
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"mgtrace/constraints/describe"
 	"mgtrace/mgpp"
@@ -98,6 +99,9 @@ func (a *Analysis) foreign(id mgpp.NodeID) bool {
 	}
 	if a.closedLate(id) {
 		return true
+	}
+	if v, ok := trace.Local(n.Alloc); ok && strings.HasPrefix(v, "main::") {
+		return true // what ends the program runs where main's frame was
 	}
 	if a.Relevance != nil && a.Relevance.Ignores(n.Stack) {
 		return true

@@ -228,7 +228,7 @@ func Request(spec *check.Spec, p *symbol.Program, o Wants) (probe.Request, error
 	}
 	for _, l := range need.Locals {
 		for _, v := range l.Frames {
-			r.Locals = append(r.Locals, probe.Local{Path: v.Path, Entry: v.Entry, Name: trace.LocalName(v.Label()), Offset: v.Offset, Size: v.Size})
+			r.Locals = append(r.Locals, probe.Local{Path: v.Path, Entry: v.Entry, Name: trace.LocalName(v.Label()), Offset: v.Offset, Size: v.Size, Ender: destructor(v.Type)})
 		}
 	}
 	if len(r.Allocators) > 0 {
@@ -247,6 +247,15 @@ func Request(spec *check.Spec, p *symbol.Program, o Wants) (probe.Request, error
 		}
 	}
 	return r, nil
+}
+
+// destructor is the name that the destructor of a class has, if it has one.
+func destructor(t *types.Type) string {
+	if t == nil || t.Kind != types.Struct || t.Name == "" {
+		return ""
+	}
+	name, _, _ := strings.Cut(t.Name, "<")
+	return t.Name + "::~" + name[strings.LastIndexByte(name, ':')+1:]
 }
 
 // minArena is the size, in bytes, of arrays that may be what an allocator divides.
