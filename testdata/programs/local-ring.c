@@ -1,6 +1,6 @@
-/* Jobs in a ring whose head is a variable of main; a second ring lives in the frame of a function that is called
-   again and again, and is empty when that returns.
-   FAULT: taking a job out does not count it. */
+/* Jobs in a ring whose head is a variable of main; others live in the frames of a function that calls itself, and are
+   empty when it returns.
+   FAULT: taking a job out is not counted once. */
 #include <stdio.h>
 #include <stdlib.h>
 
