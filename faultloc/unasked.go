@@ -77,8 +77,11 @@ func (l *lab) wasNotAsked(t mgpp.Timestamp) bool {
 }
 
 // askedOtherwise: with another value of a field that a store wrote, of several where a compiler has made one of them, all would hold, and
-// be asked.
+// be asked. It is so where there are no trials left.
 func (l *lab) askedOtherwise(t mgpp.Timestamp) bool {
+	if l.exhausted() {
+		return true
+	}
 	op := l.in.History.Op(t)
 	for at, end := op.Addr, op.Addr+trace.Addr(min(op.Size, storeBytes)); at < end; {
 		c, ok := l.in.Cells.Cell(at, l.view)

@@ -14,6 +14,10 @@ type intake Program
 // tellEvery is how many events pass before a progress report knows of them, at most.
 const tellEvery = 1 << 12
 
+// maxUnheeded is after how many events an engine is told which blocks do not matter, however few there are: one that is written to all
+// the time would cost more than what it is good for.
+const maxUnheeded = 1 << 16
+
 // Begin implements capture.Batched: a lock for each event would cost as much as the rest.
 func (in *intake) Begin() {
 	in.mu.Lock()
@@ -56,6 +60,9 @@ func (in *intake) count(events, stores int) {
 	if in.events-in.told >= tellEvery {
 		in.told = in.events
 		in.passed.Store(in.told)
+		if in.heed != nil && in.events >= maxUnheeded {
+			in.heed(nil, 0, in.tell)
+		}
 	}
 }
 
@@ -147,7 +154,7 @@ func (in *intake) Event(ev *trace.Event) error {
 		ev.PC, ev.Stack = in.libs.told(ev.PC), in.libs.stack(ev.Stack)
 	}
 	if in.heed != nil && (ev.Kind == trace.KindAlloc || ev.Kind == trace.KindRealloc) {
-		in.heed(ev.Stack, in.tell)
+		in.heed(ev.Stack, ev.Size, in.tell)
 	}
 	if in.full != nil {
 		if err := in.full.event(ev); err != nil {

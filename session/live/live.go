@@ -67,7 +67,7 @@ type Program struct {
 	filter filter
 	tell   func(matter.Frame) bool // filter.Tell, made once: there may be millions of allocations
 	matter matter.Blocks
-	heed   func(stack []trace.Addr, tell func(matter.Frame) bool) // Observer.Heed
+	heed   func(stack []trace.Addr, size uint64, tell func(matter.Frame) bool) // Observer.Heed
 
 	gate *gate                 // of Capture.Window; nil: all is recorded
 	full *full                 // of Capture.Full; nil: instructions are not recorded

@@ -14,9 +14,9 @@ import (
 // Observer looks on while a program runs.
 type Observer struct {
 	capture.Sink
-	// Heed is given the stack of each allocation, where the engine drops what can not
-	// matter, and tells the engine what its frames say; nil: all blocks matter.
-	Heed func(stack []trace.Addr, tell func(matter.Frame) bool)
+	// Heed is given the stack of each allocation, and its size, where the engine drops what can not
+	// matter, and tells the engine what its frames say; without a stack: that has to be now. nil: all blocks matter.
+	Heed func(stack []trace.Addr, size uint64, tell func(matter.Frame) bool)
 	// Stopped is called while the program is held at its crash or end: it may read the
 	// memory, and emit more events.
 	Stopped func(read func([]byte, trace.Addr) int, emit func(*trace.Event) error) error

@@ -26,7 +26,10 @@ type Relevance struct {
 	least  int64 // bytes of the smallest node that a call makes: where bytes are declared, it may lie; 0: none does
 	frames map[trace.Addr]matter.Frame
 	recent [recentStacks]recentStack
-	stacks map[*trace.Addr]bool // by the first word of a stack, which is interned: its blocks can not matter
+	// Bytes of blocks that do not matter, until the engine is told so, and the stacks of which it is told then.
+	patience uint64
+	waiting  [][]trace.Addr
+	stacks   map[*trace.Addr]bool // by the first word of a stack, which is interned: its blocks can not matter
 }
 
 // recentStack is what Relevance knows of a stack.
@@ -34,6 +37,10 @@ type recentStack struct {
 	first   *trace.Addr
 	ignored bool
 }
+
+// maxPatience is how many bytes of blocks that do not matter are recorded in any case: those of a small program. They stay recorded to
+// their end, so it is little.
+const maxPatience = 64 << 10
 
 // recentStacks is how many stacks are found without a map: by the low bits of the innermost return address,
 // a call of which a program has few.
@@ -251,6 +258,9 @@ func NewRelevance(spec *check.Spec, m matter.Blocks, t *Blocks) *Relevance {
 			r.least = size
 		}
 	}
+	if len(spec.Members) == 0 { // with these most blocks do not matter, and much is written to each
+		r.patience = maxPatience
+	}
 	r.ofTypes(spec)
 	r.ofReads(spec)
 	for _, g := range spec.Globals {
@@ -325,9 +335,36 @@ func (r *Relevance) holds(t *types.Type) bool {
 	return false
 }
 
-// Heed tells an engine what the frames say that decide whether blocks matter that are
-// allocated with a stack, which is interned: once.
-func (r *Relevance) Heed(stack []trace.Addr, tell func(matter.Frame) bool) { r.ignores(stack, tell) }
+// Heed tells an engine what the frames say that decide whether blocks matter that are allocated with a stack, which is interned: once,
+// and not before there was so much of them that to record them all would cost something. The engine is told while the program runs: what
+// is recorded of blocks that do not matter depends on how fast that is, and with it which calls can be executed again. No stack: it is to
+// be told now.
+func (r *Relevance) Heed(stack []trace.Addr, size uint64, tell func(matter.Frame) bool) {
+	if r.patience == 0 {
+		r.ignores(stack, tell)
+		return
+	}
+	known := len(r.stacks)
+	ignored := r.Ignores(stack)
+	if len(r.stacks) > known {
+		r.waiting = append(r.waiting, stack)
+	}
+	switch {
+	case len(stack) == 0:
+		r.patience = 0
+	case ignored:
+		r.patience -= min(r.patience, max(size, 1))
+	}
+	if r.patience > 0 {
+		return
+	}
+	for _, stack := range r.waiting {
+		if r.decides(stack) {
+			r.walk(stack, tell)
+		}
+	}
+	r.waiting = nil
+}
 
 // Ignores says whether blocks can not matter that are allocated with a stack, which is
 // interned.
@@ -345,12 +382,17 @@ func (r *Relevance) ignores(stack []trace.Addr, tell func(matter.Frame) bool) bo
 	}
 	ignored, ok := r.stacks[&stack[0]]
 	if !ok {
-		ignored = !slices.ContainsFunc(stack, r.named) && (r.matter.Only || r.walk(stack, tell))
+		ignored = r.matter.Only && !r.isNamed(stack) || r.decides(stack) && r.walk(stack, tell)
 		r.stacks[&stack[0]] = ignored
 	}
 	*last = recentStack{&stack[0], ignored}
 	return ignored
 }
+
+// decides: the frames of a stack do, and no rule.
+func (r *Relevance) decides(stack []trace.Addr) bool { return !r.matter.Only && !r.isNamed(stack) }
+
+func (r *Relevance) isNamed(stack []trace.Addr) bool { return slices.ContainsFunc(stack, r.named) }
 
 func (r *Relevance) named(ret trace.Addr) bool {
 	return slices.ContainsFunc(r.matter.Named, func(c matter.Code) bool { return c.Lo <= uint64(ret) && uint64(ret) < c.Hi })

@@ -10,6 +10,7 @@ import (
 
 	"mgtrace/constraints/check"
 	"mgtrace/constraints/graph/graphtest"
+	"mgtrace/inline/matter"
 	"mgtrace/objfile"
 	"mgtrace/session/symbol"
 	"mgtrace/trace"
@@ -111,6 +112,42 @@ func TestNamedCode(t *testing.T) {
 	for lib, want := range map[*objfile.File]bool{f: false, other: true} {
 		if _, ok := MatterTo(all, &trace.Program{}, symbols, []symbol.Image{{Module: trace.Module{Traced: true}, Obj: lib}}); ok != want {
 			t.Errorf("with %s to come: %v", lib.Path(), ok)
+		}
+	}
+}
+
+// TestHeed: the engine is told what frames say when there was much that does not matter, of all that was seen by then, and at once after that;
+// at once in any case where nodes are made of what lies in blocks.
+func TestHeed(t *testing.T) {
+	type block struct {
+		ret  trace.Addr
+		size uint64
+	}
+	for _, c := range []struct {
+		name     string
+		patience uint64
+		blocks   []block
+		want     []uint64
+	}{
+		{"little", 100, []block{{1, 60}, {2, 1000}, {1, 39}}, nil},
+		{"much", 100, []block{{1, 60}, {2, 1000}, {1, 40}}, []uint64{1, 2}},
+		{"one that is large", 100, []block{{2, 1000}, {1, 5000}}, []uint64{2, 1}},
+		{"then at once, and once", 100, []block{{1, 100}, {3, 8}, {3, 8}, {1, 8}}, []uint64{1, 3}},
+		{"blocks that matter", 100, []block{{2, 1000}, {2, 1000}}, nil},
+		{"of no size", 2, []block{{1, 0}, {3, 0}}, []uint64{1, 3}},
+		{"when it has to be", 100, []block{{1, 8}, {2, 8}, {}, {3, 8}}, []uint64{1, 2, 3}},
+		{"at once", 0, []block{{1, 8}, {2, 8}}, []uint64{1, 2}},
+	} {
+		r := &Relevance{patience: c.patience, stacks: map[*trace.Addr]bool{}, frames: map[trace.Addr]matter.Frame{
+			1: {Ret: 1, Says: matter.Closed}, 2: {Ret: 2, Says: matter.Open}, 3: {Ret: 3, Says: matter.Closed},
+		}}
+		stacks := map[trace.Addr][]trace.Addr{1: {1}, 2: {2}, 3: {3}} // interned
+		var told []uint64
+		for _, b := range c.blocks {
+			r.Heed(stacks[b.ret], b.size, func(f matter.Frame) bool { told = append(told, f.Ret); return true })
+		}
+		if !slices.Equal(told, c.want) {
+			t.Errorf("%s: %d told, want %d", c.name, told, c.want)
 		}
 	}
 }
