@@ -148,7 +148,11 @@ func (a *Assembler) writeEvent(h *Hit, off uint64) *trace.Event {
 	}
 	switch h.Op {
 	case Store:
-		e.Flags |= a.plan.Stores[h.Index].Flags()
+		s := &a.plan.Stores[h.Index]
+		e.Flags |= s.Flags()
+		if s.Frame {
+			e.Base = 0
+		}
 	case Bulk:
 		e.Kind = trace.KindBulk
 		e.Name = a.plan.Funcs[h.Index].Name

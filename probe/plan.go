@@ -136,6 +136,9 @@ type Site struct {
 type Store struct {
 	Site
 	Effect x86.Store // what it writes
+	// Frame: its operand leads from the stack pointer, or from the frame pointer. What that holds is the address of no
+	// object, whichever variable lies there: no base.
+	Frame bool
 	// After is the instruction that follows, where the written value is read
 	// if it is not known before. Zero if the value is known before, or if
 	// After can not be probed: then it is read at the thread's next hit.

@@ -24,7 +24,7 @@ func (b *builder) planStores(image int) {
 			!hitsLocal(s.file, locals, c.addr, &c.store):
 			b.plan.Filtered++
 		default:
-			b.planStore(image, s, c)
+			b.planStore(image, s, c, c.store.Base == x86.RSP || c.store.Base == x86.RBP && frames[c.home])
 		}
 	}
 }
@@ -111,8 +111,8 @@ func (s *sweep) owners() []int {
 	return owner
 }
 
-// planStore plans one store, or says why it can not be captured.
-func (b *builder) planStore(image int, s *sweep, c *candidate) {
+// planStore plans one store, whose operand leads from the function's frame or does not, or says why it can not be captured.
+func (b *builder) planStore(image int, s *sweep, c *candidate, frame bool) {
 	site, ok := b.site(image, c.addr)
 	switch {
 	case !ok:
@@ -132,7 +132,7 @@ func (b *builder) planStore(image int, s *sweep, c *candidate) {
 		return
 	}
 	if b.options.InProcess {
-		b.plan.Stores = append(b.plan.Stores, Store{Site: site, Effect: c.store})
+		b.plan.Stores = append(b.plan.Stores, Store{Site: site, Effect: c.store, Frame: frame})
 		return
 	}
 	in, _ := s.inst(c.addr) // it begins there
@@ -142,10 +142,10 @@ func (b *builder) planStore(image int, s *sweep, c *candidate) {
 			b.unprobed(site, s, reason+"; "+why)
 			return
 		}
-		b.plan.Stores = append(b.plan.Stores, Store{Site: site, Effect: in.Store, After: after, AfterOnly: true})
+		b.plan.Stores = append(b.plan.Stores, Store{Site: site, Effect: in.Store, Frame: frame, After: after, AfterOnly: true})
 		return
 	}
-	st := Store{Site: site, Effect: in.Store}
+	st := Store{Site: site, Effect: in.Store, Frame: frame}
 	if in.Store.Source == x86.SourceMemory && follows {
 		st.After = after
 	}

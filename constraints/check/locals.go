@@ -1,6 +1,7 @@
 package check
 
 import (
+	"slices"
 	"strings"
 
 	"mgtrace/constraints/syntax"
@@ -74,4 +75,11 @@ func (c *checker) staticHint(name string) string {
 		return ""
 	}
 	return "; in static memory there is one: `global " + name + ";`"
+}
+
+// HasLocals says whether the function with an entry, a virtual address in the file of that path ("": the program), has variables that are nodes.
+func (s *Spec) HasLocals(path string, entry uint64) bool {
+	return slices.ContainsFunc(s.Locals, func(l Local) bool {
+		return slices.ContainsFunc(l.Frames, func(v LocalVariable) bool { return v.Path == path && v.Entry == entry })
+	})
 }

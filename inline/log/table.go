@@ -163,6 +163,8 @@ func storeSite(s *probe.Store, bias uint64) trace.StoreSite {
 		Flags: s.Flags(),
 	}
 	switch {
+	case s.Frame:
+		site.Disp = 0
 	case layout.PartsOf(e, false).Base:
 		site.Base, site.Disp = trace.BaseOwn, 0
 	case e.Base != x86.NoReg:

@@ -125,6 +125,14 @@ func New(spec *check.Spec, prog *trace.Program, symbols *symbol.Table, o Options
 		calls: newCalls(),
 		known: map[eval.Instance]bool{}, elisions: elisions{asked: map[elision]statement{}}, tails: map[tail]trace.Addr{}, stacks: newStacks(prog), foretold: newForetold(), pools: map[graph.ObjID]bool{}, unsized: map[eval.Instance]bool{}, strange: map[eval.Instance]bool{}, done: o.NoCheck,
 	}
+	if len(spec.Locals) > 0 {
+		symbols.Frame = func(path string, entry uint64) bool {
+			if path == prog.Path {
+				path = ""
+			}
+			return spec.HasLocals(path, entry)
+		}
+	}
 	types := o.Typing
 	if types == nil {
 		a.Typing = typing.New(spec, symbols)

@@ -102,7 +102,7 @@ func (a *Analysis) offStack(found []eval.Inconsistency, c eval.CPoint) []eval.In
 // reportStacks says what was not judged.
 func (a *Analysis) reportStacks(r *report.Report) {
 	if n := len(a.stacks.unjudged); n > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("%s not judged at some C-points, because a pointer leads to a variable on the program's stack, which is not recorded (%s)",
+		r.Notes = append(r.Notes, fmt.Sprintf("%s not judged at some C-points, because a pointer leads to a variable on the program's stack, which is not recorded (%s); `local VARIABLE in FUNCTION;` makes a node of one",
 			report.Plural(n, "constraint instance was", "constraint instances were"), a.stacks.example))
 	}
 }

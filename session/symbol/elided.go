@@ -352,7 +352,7 @@ type inst struct {
 	frames []objfile.Frame
 	// branches: control may go on elsewhere than behind it, calls left aside.
 	branches, calls bool
-	store           bool // to other memory than the stack
+	store           bool // to other memory than the stack, unless nodes are there
 	static          bool // to an address that does not depend on registers: target
 	target          uint64
 }
@@ -398,7 +398,7 @@ func (s *Table) read(entry trace.Addr) *function {
 	}
 	fn.Ranges = slices.SortedFunc(slices.Values(fn.Ranges), func(a, b [2]uint64) int { return cmp.Compare(a[0], b[0]) }) // a cold part may lie ahead
 	c := &function{entry: fn.Addr, files: im.Obj.SourceFiles(), obj: im.Obj, bias: im.Bias, parts: map[inlined]*part{}, targets: map[uint64]bool{}, outer: map[string][]int{}}
-	direct := true
+	direct, frame := true, s.Frame != nil && s.Frame(im.Path, fn.Addr)
 	for at, in := range im.Insts(&fn) {
 		if in == nil {
 			return nil
@@ -408,7 +408,7 @@ func (s *Table) read(entry trace.Addr) *function {
 		if jumps && in.Direct {
 			c.targets[in.Target] = true
 		}
-		i := inst{at: at, len: int(in.Len), branches: jumps || in.Kind == x86.KindRet || in.Kind == x86.KindStop, calls: in.Kind == x86.KindCall, frames: im.Obj.Frames(at), store: in.Effect == x86.EffectStore && in.Store.Base != x86.RSP, static: in.Store.Absolute()}
+		i := inst{at: at, len: int(in.Len), branches: jumps || in.Kind == x86.KindRet || in.Kind == x86.KindStop, calls: in.Kind == x86.KindCall, frames: im.Obj.Frames(at), store: in.Effect == x86.EffectStore && (in.Store.Base != x86.RSP || frame), static: in.Store.Absolute()}
 		if i.target = uint64(in.Store.Disp); in.Store.RIPRelative {
 			i.target += at + uint64(in.Len)
 		}

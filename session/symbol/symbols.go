@@ -53,6 +53,9 @@ type Table struct {
 	last    atomic.Int32 // index of the image that was asked for last; unwinding asks while others do
 	frames  map[trace.Addr][]objfile.Frame
 	Sources *Sources
+	// Frame says of a function, by its file and its virtual address there, that variables in its frame are nodes, as "local" declares:
+	// stores to the frame are asked for as others are. nil: no function's are.
+	Frame func(path string, entry uint64) bool
 	// assigned are the stores that the line table has at a line that does not do them.
 	assigned map[trace.Addr]assigned
 	merged   map[trace.Addr][]objfile.Frame // by store: what else it does, see merge
