@@ -101,7 +101,7 @@ func (a *Assembler) end(h *Hit, at uint64, l *probe.Local) {
 	a.send(e)
 }
 
-// destroyed tells of the variables that an inlined destructor has ended.
+// destroyed tells of the variables that an inlined destructor ends.
 func (a *Assembler) destroyed(t *thread, h *Hit, d *probe.End) {
 	sp := uint64(belowReturn(h, &d.Frame)) // a word below the place of the return address
 	for i := range d.Locals {

@@ -2,7 +2,6 @@ package probe
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -37,11 +36,10 @@ func (b *builder) planLocals() error {
 		slices.SortFunc(locals, func(x, y Local) int { return cmp.Compare(x.Offset, y.Offset) })
 		b.plan.Funcs[k].Locals = locals
 	}
-	var errs []error
 	for image := range b.plan.Images {
-		errs = append(errs, b.inlinedEnders(image))
+		b.inlinedEnders(image)
 	}
-	return errors.Join(errs...)
+	return nil
 }
 
 // ender adds a destructor that has code of its own.
@@ -56,24 +54,18 @@ func (b *builder) ender(name string) {
 	}
 }
 
-// inlinedEnders plans where inlined destructors have ended variables of the function that they are inlined into.
-// In one that lies in several pieces the debug information does not tell what leaves it.
-func (b *builder) inlinedEnders(image int) error {
+// inlinedEnders plans where inlined destructors end variables of the function that they are inlined into.
+func (b *builder) inlinedEnders(image int) {
 	for _, c := range b.frameCodes(image) {
 		for _, name := range enders(c.locals) {
 			s := b.code(image)
 			for _, in := range s.file.Inlined(name) {
-				switch {
-				case !c.fn.Contains(in.Entry):
-				case len(in.Ranges) > 1:
-					return fmt.Errorf("variables of %s can not be followed: the compiler has inlined %s there in several pieces, and where it ends is not known: give it __attribute__((noinline)), or compile with -O0", c.fn.Name, name)
-				default:
+				if c.fn.Contains(in.Entry) {
 					b.endedBy(image, s, &in, c.locals)
 				}
 			}
 		}
 	}
-	return nil
 }
 
 // enders are the destructors of some variables.
@@ -86,7 +78,8 @@ func enders(locals []Local) (names []string) {
 	return names
 }
 
-// endedBy plans the exits of an inlined destructor, of one of these variables.
+// endedBy plans where an inlined destructor of one of these variables begins: where it lies in several pieces, or is left by what
+// throws, the debug information does not tell what leaves it for good.
 func (b *builder) endedBy(image int, s *sweep, in *objfile.Inlined, locals []Local) {
 	entries := s.inlineEntries(*in)
 	if len(entries) == 0 {
@@ -105,8 +98,7 @@ func (b *builder) endedBy(image int, s *sweep, in *objfile.Inlined, locals []Loc
 			return // another object of the class
 		}
 	}
-	exits, _ := s.inlineExits(*in, entries)
-	for _, addr := range exits {
+	for _, addr := range entries {
 		site, ok := b.site(image, addr)
 		if probeable, _ := b.options.probeable(s.file.Code(addr, x86.MaxLen)); ok && probeable && s.starts.has(addr) {
 			b.plan.Ends = append(b.plan.Ends, End{Site: site, Frame: frameAt(s.file, addr), Locals: mine})

@@ -310,7 +310,7 @@ type Given struct {
 	At []objfile.Location
 }
 
-// End is where an inlined destructor has ended a variable that is a node.
+// End is where an inlined destructor begins to end a variable that is a node.
 type End struct {
 	Site
 	Frame  Frame

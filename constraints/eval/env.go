@@ -290,7 +290,11 @@ func (e *env) follow(p value, to *check.NodeType, at check.Expr) location {
 	case mgpp.Null:
 		return location{bad: undef(throughNull, at)}
 	case mgpp.Dangling:
-		return location{bad: undef(throughDead, at)}
+		l := location{bad: undef(throughDead, at)}
+		if _, local := trace.Local(e.c.hist.Node(p.node).Alloc); local {
+			l.bad.bits = p.bits // destroyed, and the function still runs: what lies there now, nobody knows
+		}
+		return l
 	}
 	l := location{addr: trace.Addr(p.bits), obj: p.obj}
 	if to != nil && (p.obj == 0 || !e.g.Object(p.obj).Type.Is(to)) {

@@ -30,16 +30,6 @@ class Cache {
 public:
 	explicit Cache(size_t n) : room(n) { head.prev = head.next = &head; }
 
-	// In several pieces, as compilers may inline it, its end would not be known.
-	__attribute__((noinline)) ~Cache()
-	{
-		while (head.next != &head) {
-			Entry *e = head.next;
-			unlink(e);
-			delete e;
-		}
-	}
-
 	int *get(int key)
 	{
 		auto at = index.find(key);
