@@ -26,7 +26,15 @@ const (
 	fInsert  // watched
 	fBalance // watched
 	fCopy    // writer
+	fHome    // has variables that are nodes
+	fEnd     // the destructor of one
 )
+
+// homeLocals lie 48 and 24 bytes below the canonical frame address, which is 8 above the stack pointer of the entry.
+var homeLocals = []probe.Local{
+	{Name: trace.LocalName("home::list"), Offset: -48, Size: 16},
+	{Name: trace.LocalName("home::spare"), Offset: -24, Size: 8},
+}
 
 func testPlan() *probe.Plan {
 	p := &probe.Plan{Images: []*probe.Image{{Path: "prog", Traced: true}}}
@@ -44,6 +52,8 @@ func testPlan() *probe.Plan {
 		fInsert:  {Name: "insert", Role: probe.RoleWatch, ID: 1},
 		fBalance: {Name: "balance", Role: probe.RoleWatch, ID: 2},
 		fCopy:    {Name: "memcpy", Role: probe.RoleWriter, Dst: 1, Len: 3},
+		fHome:    {Name: "home", Role: probe.RoleFrame, Locals: homeLocals},
+		fEnd:     {Name: "List::~List", Role: probe.RoleFrame, Ends: true},
 	} {
 		at := uint64(i+1) * 0x1000
 		f.Entry = probe.Site{Addr: at, Offset: at}
@@ -58,6 +68,7 @@ func testPlan() *probe.Plan {
 		{Site: probe.Site{Addr: 0x500, Offset: 0x500}, At: []objfile.Location{{Kind: objfile.LocReg, Reg: 3}, {Kind: objfile.LocRegValue, Reg: 4, Offset: 2}}},
 		{Site: probe.Site{Addr: 0x510, Offset: 0x510}, At: []objfile.Location{{Kind: objfile.LocConst, Offset: 9}, {}, {Kind: objfile.LocReg, Reg: 0}, {Kind: objfile.LocReg, Reg: 14}}},
 	}
+	p.Ends = []probe.End{{Site: probe.Site{Addr: 0x520, Offset: 0x520}, Frame: probe.Frame{Known: true, Offset: 64}, Locals: homeLocals[:1]}}
 	p.Stores = []probe.Store{
 		{Site: probe.Site{Addr: 0x600, Offset: 0x600}, Effect: x86.Store{Width: 8}},
 		{Site: probe.Site{Addr: 0x608, Offset: 0x608}, Effect: x86.Store{Width: 8, Atomic: true, RMW: true, Old: x86.NoReg}},

@@ -19,6 +19,8 @@ type Local struct {
 
 // Opcodes of DWARF expressions (DWARF 5, section 7.7.1).
 const (
+	opAddr         = 0x03 // DW_OP_addr
+	opAddrx        = 0xa1 // DW_OP_addrx
 	opFbreg        = 0x91 // DW_OP_fbreg
 	opCallFrameCFA = 0x9c // DW_OP_call_frame_cfa
 	opRegBP        = 0x56 // DW_OP_reg6
@@ -35,7 +37,7 @@ func (f *File) Locals(pattern, name string) (found []Local) {
 		}
 		top := f.scopes(s)
 		for _, sv := range top.vars {
-			if sv.read(); sv.desc.name != name || sv.desc.param {
+			if sv.read(); sv.desc.name != name || sv.desc.param || static(sv, s) {
 				continue
 			}
 			l := Local{Func: fn, Name: name, Type: f.conv.convert(sv.desc.typ)}
@@ -66,6 +68,14 @@ func (f *File) LocalNames(pattern string) (names []string) {
 		}
 	}
 	return names
+}
+
+// static: a variable lies at an address.
+func static(sv *scopeVar, s *subprogram) bool {
+	return slices.ContainsFunc(sv.entries, func(e dwarf.Entry) bool {
+		expr, list, found := e.ExprAt(dwarf.AttrLocation, s.ranges[0][0])
+		return found && !list && len(expr) > 0 && (expr[0] == opAddr || expr[0] == opAddrx)
+	})
 }
 
 // framePlace is where a variable lies, from the canonical frame address, if that is the same in all of the function: its
