@@ -369,9 +369,9 @@ func TestAttachBlocked(t *testing.T) {
 func TestAttachAgain(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, engine string) {
-		times := 50
+		times := 16 // bench/soak does so thousands of times
 		if engine == "ebpf" {
-			times = 12 // each waits seconds for the kernel where other programs fork
+			times = 6 // each waits seconds for the kernel where other programs fork
 		}
 		if testing.Short() {
 			times = 5
@@ -403,7 +403,7 @@ func TestAttachAgain(t *testing.T) {
 // it had recorded is reported.
 func TestAttachKilled(t *testing.T) {
 	t.Parallel()
-	times := 12
+	times := 6
 	if testing.Short() {
 		times = 4
 	}

@@ -48,7 +48,7 @@ func TestEngines(t *testing.T) {
 	all := programsIn(t, "testdata/engines")
 	both := len(all) // at both levels of optimisation; the others by turns
 	for _, p := range programs(t) {
-		if slices.Contains([]string{"avl-recursive", "hash-table", "rbtree", "skip-list", "std-list", "std-map", "tagged-parent"}, p.name()) {
+		if slices.Contains([]string{"avl-recursive", "hash-table", "local-ring", "local-tree", "rbtree", "skip-list", "std-list", "std-map", "tagged-parent"}, p.name()) {
 			all = append(all, p)
 		}
 	}

@@ -61,6 +61,9 @@ func (a *Analysis) Event(ev *trace.Event) error {
 			return nil
 		}
 		_, err := a.Hist.Apply(ev)
+		if _, local := trace.Local(ev.Name); local && err == nil {
+			a.stacks.end(ev.Addr, a.Hist.Now())
+		}
 		return err // nothing but the history depends on blocks alone
 	case trace.KindAlloc, trace.KindRealloc:
 		a.Schedule.Writes(ev.Thread)

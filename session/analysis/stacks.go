@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"mgtrace/constraints/eval"
+	"mgtrace/constraints/graph"
+	"mgtrace/mgpp"
 	"mgtrace/report"
 	"mgtrace/trace"
 )
@@ -21,6 +23,25 @@ type stacks struct {
 	prog     *trace.Program
 	unjudged map[eval.Instance]bool
 	example  string // why, of the first of them
+	ended    []ended
+}
+
+// ended is a variable that was a node, and ended: when its function was left, or destroyed before that.
+type ended struct {
+	addr trace.Addr
+	at   mgpp.Timestamp
+}
+
+// maxEnded bounds those that are remembered: so many variables that are nodes has hardly a function.
+const maxEnded = 64
+
+// end takes note of one.
+func (s *stacks) end(addr trace.Addr, at mgpp.Timestamp) {
+	s.ended = slices.DeleteFunc(s.ended, func(e ended) bool { return e.addr == addr })
+	if len(s.ended) == maxEnded {
+		s.ended = s.ended[1:]
+	}
+	s.ended = append(s.ended, ended{addr, at})
 }
 
 // stack is a thread's.
@@ -85,7 +106,7 @@ func (a *Analysis) elsewhere(addr trace.Addr) bool {
 // specification does not declare.
 func (a *Analysis) offStack(found []eval.Inconsistency, c eval.CPoint) []eval.Inconsistency {
 	return slices.DeleteFunc(found, func(inc eval.Inconsistency) bool {
-		if a.note(inc) {
+		if a.note(inc) || a.cutOff(inc, c) {
 			return true
 		}
 		if inc.Through == 0 || !a.stacks.inUse(inc.Through, c) {
@@ -98,6 +119,33 @@ func (a *Analysis) offStack(found []eval.Inconsistency, c eval.CPoint) []eval.In
 		return true
 	})
 }
+
+// cutOff: a destructor has ended a variable that led to one of the nodes, and goes on, or leaves them: the function still runs.
+func (a *Analysis) cutOff(inc eval.Inconsistency, c eval.CPoint) bool {
+	return slices.ContainsFunc(a.stacks.ended, func(e ended) bool {
+		before := a.Hist.At(e.at - 1)
+		id, ok := before.NodeAt(e.addr)
+		if !ok || !a.stacks.inUse(e.addr, c) {
+			return false
+		}
+		if _, again := a.Hist.At(a.Hist.Now()).NodeAt(e.addr); again {
+			return false
+		}
+		for off := uint64(0); off < min(a.Hist.Node(id).Size, maxCutOff); off += 8 {
+			for _, o := range a.Graph.At(before, e.addr+trace.Addr(off)) { // itself, and what is embedded in it
+				if slices.ContainsFunc(a.Graph.Out(before, o), func(edge graph.Edge) bool {
+					return edge.To != 0 && slices.Contains(inc.Instance.Nodes[:], edge.To)
+				}) {
+					return true
+				}
+			}
+		}
+		return false
+	})
+}
+
+// maxCutOff is how much of a variable is looked at, in bytes.
+const maxCutOff = 4096
 
 // reportStacks says what was not judged.
 func (a *Analysis) reportStacks(r *report.Report) {
