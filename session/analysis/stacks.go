@@ -106,7 +106,7 @@ func (a *Analysis) elsewhere(addr trace.Addr) bool {
 // specification does not declare.
 func (a *Analysis) offStack(found []eval.Inconsistency, c eval.CPoint) []eval.Inconsistency {
 	return slices.DeleteFunc(found, func(inc eval.Inconsistency) bool {
-		if a.note(inc) || a.cutOff(inc, c) {
+		if a.note(inc) || a.cutOff(inc, c) || a.begun(inc, c) {
 			return true
 		}
 		if inc.Through == 0 || !a.stacks.inUse(inc.Through, c) {
@@ -146,6 +146,30 @@ func (a *Analysis) cutOff(inc eval.Inconsistency, c eval.CPoint) bool {
 
 // maxCutOff is how much of a variable is looked at, in bytes.
 const maxCutOff = 4096
+
+// begun: what is asked is read from a variable of another thread, which has not written it yet: that thread is making it, in a function that
+// need not be a watched one.
+func (a *Analysis) begun(inc eval.Inconsistency, c eval.CPoint) bool {
+	if len(a.spec.Locals) == 0 {
+		return false
+	}
+	v := a.Hist.At(a.Hist.Now())
+	return slices.ContainsFunc(a.Checker.Eval(inc.Instance, v).Deps, func(d eval.Dep) bool {
+		if d.Kind != eval.DepBytes {
+			return false
+		}
+		id, ok := v.NodeAt(d.Addr)
+		if !ok {
+			return false
+		}
+		n := a.Hist.Node(id)
+		if _, local := trace.Local(n.Alloc); !local || a.Hist.Op(n.Birth).Thread == c.Thread {
+			return false
+		}
+		b := mgpp.Bytes{Data: make([]byte, d.Size), Written: make([]bool, d.Size)}
+		return v.Read(d.Addr, &b) && slices.Contains(b.Written, false)
+	})
+}
 
 // reportStacks says what was not judged.
 func (a *Analysis) reportStacks(r *report.Report) {
