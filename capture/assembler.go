@@ -220,12 +220,12 @@ func (a *Assembler) stop(t *thread, h *Hit) {
 		a.around(t, h)
 	}
 	for _, p := range s.Points {
-		if n := p - len(a.plan.Points); n >= 0 {
-			if n -= len(a.plan.Given); n >= 0 {
-				a.destroyed(t, h, &a.plan.Ends[n])
-			} else {
-				a.given(h, a.plan.Given[n+len(a.plan.Given)].At)
-			}
+		switch given := p - len(a.plan.Points); {
+		case given >= len(a.plan.Given):
+			a.destroyed(t, h, &a.plan.Ends[given-len(a.plan.Given)])
+			continue
+		case given >= 0:
+			a.given(h, a.plan.Given[given].At)
 			continue
 		}
 		e := a.event(h, trace.KindLine)

@@ -18,8 +18,10 @@ type local struct {
 	entry  trace.Addr // of its function
 }
 
-// afterReturn is how far behind the place of a return address the frame's canonical address is.
-const afterReturn = 8
+// that says of such variables whether one is this, at an address.
+func that(of *probe.Local, at uint64) func(local) bool {
+	return func(l local) bool { return l.at == at && l.of == of }
+}
 
 func (a *Assembler) enterFrame(t *thread, h *Hit, f int) {
 	t.calls = append(t.calls, watchCall{fn: f, sp: h.SP, ret: h.Regs.Ret, pc: h.PC, this: h.Regs.Args[0]})
@@ -31,7 +33,7 @@ func (a *Assembler) enterFrame(t *thread, h *Hit, f int) {
 }
 
 // placeOf is where a variable lies in the frame whose return address is at sp.
-func placeOf(l *probe.Local, sp uint64) uint64 { return sp + afterReturn + uint64(l.Offset) }
+func placeOf(l *probe.Local, sp uint64) uint64 { return sp + probe.AfterReturn + uint64(l.Offset) }
 
 // bear tells of the variables that a write is the first to, which is about to be told.
 func (a *Assembler) bear(e *trace.Event) {
@@ -79,19 +81,19 @@ func (a *Assembler) born(addr, size uint64, wall int64, at trace.Instant) {
 
 // endFrame tells that the variables of an activation are gone.
 func (a *Assembler) endFrame(h *Hit, c *watchCall) {
-	a.threads.Of(h.Thread).frames--
-	locals := a.plan.Funcs[c.fn].Locals
-	for i := range locals {
-		at := placeOf(&locals[i], c.sp)
+	t, f := a.threads.Of(h.Thread), &a.plan.Funcs[c.fn]
+	t.frames--
+	for i := range f.Locals {
+		l := &f.Locals[i]
+		at := placeOf(l, c.sp)
 		n := len(a.unborn) + len(a.ended)
-		is := func(l local) bool { return l.at == at && l.of == &locals[i] }
-		a.unborn, a.ended = slices.DeleteFunc(a.unborn, is), slices.DeleteFunc(a.ended, is)
-		if len(a.unborn)+len(a.ended) == n && a.plan.Funcs[c.fn].Name != "main" { // with that the program ends, and memory stays as it is
-			a.end(h, at, &locals[i])
+		a.unborn, a.ended = slices.DeleteFunc(a.unborn, that(l, at)), slices.DeleteFunc(a.ended, that(l, at))
+		if len(a.unborn)+len(a.ended) == n && f.Name != "main" { // with that the program ends, and memory stays as it is
+			a.end(h, at, l)
 		}
 	}
-	if a.plan.Funcs[c.fn].Ends {
-		a.destroy(a.threads.Of(h.Thread), h, c.this)
+	if f.Ends {
+		a.destroy(t, h, c.this)
 	}
 }
 
@@ -117,13 +119,12 @@ func (a *Assembler) destroy(t *thread, h *Hit, at uint64) {
 	for _, c := range t.calls {
 		locals := a.plan.Funcs[c.fn].Locals
 		for i := range locals {
-			l := local{at: at, of: &locals[i]}
-			is := func(o local) bool { return o.at == l.at && o.of == l.of }
-			if placeOf(&locals[i], c.sp) != at || slices.ContainsFunc(a.unborn, is) || slices.ContainsFunc(a.ended, is) {
+			l := &locals[i]
+			if placeOf(l, c.sp) != at || slices.ContainsFunc(a.unborn, that(l, at)) || slices.ContainsFunc(a.ended, that(l, at)) {
 				continue
 			}
-			a.ended = append(a.ended, l)
-			a.end(h, at, &locals[i])
+			a.ended = append(a.ended, local{at: at, of: l})
+			a.end(h, at, l)
 		}
 	}
 }

@@ -165,7 +165,7 @@ func (e *Engine) shadowFault(th *target.Stopped, sig syscall.Signal, addr uint64
 // openGlobals has stores to declared objects in static memory recorded.
 func (e *Engine) openGlobals(globals []probe.Global) error {
 	for _, g := range globals {
-		bias := e.images[e.plan.ImageOf(&g)].bias
+		bias := e.images[e.plan.ImageOf(g.Path)].bias
 		lo := (bias + g.Addr) >> layout.GranuleShift
 		hi := (bias + g.Addr + g.Size + layout.Granule - 1) >> layout.GranuleShift
 		b := make([]byte, hi-lo)

@@ -17,15 +17,8 @@ type Local struct {
 	Why    string // it has no such place, and why; "": it has
 }
 
-// Opcodes of DWARF expressions (DWARF 5, section 7.7.1).
-const (
-	opAddr         = 0x03 // DW_OP_addr
-	opAddrx        = 0xa1 // DW_OP_addrx
-	opFbreg        = 0x91 // DW_OP_fbreg
-	opCallFrameCFA = 0x9c // DW_OP_call_frame_cfa
-	opRegBP        = 0x56 // DW_OP_reg6
-	opRegSP        = 0x57 // DW_OP_reg7
-)
+// opFbreg is DW_OP_fbreg (DWARF 5, section 7.7.1).
+const opFbreg = 0x91
 
 // Locals returns the variables of this name in the functions that a name or pattern means, one of each function that has
 // code of its own. One that is static, or lies in no function's outermost scope, is none.
@@ -37,7 +30,7 @@ func (f *File) Locals(pattern, name string) (found []Local) {
 		}
 		top := f.scopes(s)
 		for _, sv := range top.vars {
-			if sv.read(); sv.desc.name != name || sv.desc.param || static(sv, s) {
+			if sv.read(); sv.desc.name != name || sv.desc.param || f.static(sv, s) {
 				continue
 			}
 			l := Local{Func: fn, Name: name, Type: f.conv.convert(sv.desc.typ)}
@@ -71,88 +64,57 @@ func (f *File) LocalNames(pattern string) (names []string) {
 }
 
 // static: a variable lies at an address.
-func static(sv *scopeVar, s *subprogram) bool {
+func (f *File) static(sv *scopeVar, s *subprogram) bool {
 	return slices.ContainsFunc(sv.entries, func(e dwarf.Entry) bool {
 		expr, list, found := e.ExprAt(dwarf.AttrLocation, s.ranges[0][0])
-		return found && !list && len(expr) > 0 && (expr[0] == opAddr || expr[0] == opAddrx)
+		return found && !list && f.placeAt(&e, s, s.ranges[0][0], expr).Kind == LocStatic
 	})
 }
 
+func (f *File) placeAt(e *dwarf.Entry, s *subprogram, pc uint64, expr []byte) Location {
+	l := locator{file: f, unit: e.Unit, sub: s, addr: pc}
+	return l.locate(expr)
+}
+
 // framePlace is where a variable lies, from the canonical frame address, if that is the same in all of the function: its
-// location is no list, and an offset from a frame base that is one itself. gcc's frame base is the CFA, clang's
-// the frame pointer, or else the stack pointer as it is in the function's body.
+// location is no list, and an offset from the frame base. gcc's frame base is the CFA, clang's the frame pointer, or else
+// the stack pointer as it is in the function's body: so it is taken from what most of the function has. Where the
+// stack is realigned for the sake of a variable, the CFA is no register plus a number, and the place depends on more.
 func (f *File) framePlace(sv *scopeVar, s *subprogram) (offset int64, ok bool) {
-	if sv.read(); len(sv.entries) == 0 {
+	sv.read()
+	i := slices.IndexFunc(sv.entries, func(e dwarf.Entry) bool {
+		_, _, found := e.ExprAt(dwarf.AttrLocation, s.ranges[0][0])
+		return found
+	})
+	if i < 0 {
 		return 0, false
 	}
-	for i := range sv.entries {
-		expr, list, found := sv.entries[i].ExprAt(dwarf.AttrLocation, s.ranges[0][0])
-		if !found {
-			continue
-		}
-		if list || len(expr) < 2 || expr[0] != opFbreg {
+	body := s.ranges[0]
+	expr, list, _ := sv.entries[i].ExprAt(dwarf.AttrLocation, body[0])
+	_, frame, _ := f.frameRow(body[0])
+	if list || len(expr) == 0 || expr[0] != opFbreg || frame == nil {
+		return 0, false
+	}
+	bytes := map[int64]uint64{} // of code, by offset
+	for k := range frame.rows {
+		row := &frame.rows[k]
+		if row.cfa.kind != ruleRegister {
 			return 0, false
 		}
-		b := dwarf.NewBuf(expr, 1)
-		offset = b.Sleb()
-		if b.Bad() || b.More() || !f.steadyCFA(s) {
-			return 0, false
+		end := body[1]
+		if k+1 < len(frame.rows) {
+			end = min(end, frame.rows[k+1].pc)
 		}
-		base, ok := f.frameBaseOf(s)
-		return offset + base, ok
-	}
-	return 0, false
-}
-
-// steadyCFA says that the CFA of a function is a register plus a number in all of it: where the stack is realigned
-// for the sake of a variable, the place depends on more.
-func (f *File) steadyCFA(s *subprogram) bool {
-	_, rows, _ := f.frameRow(s.ranges[0][0])
-	return rows != nil && !slices.ContainsFunc(rows.rows, func(r frameRow) bool { return r.cfa.kind != ruleRegister })
-}
-
-// frameBaseOf is the frame base of a function, from the CFA.
-func (f *File) frameBaseOf(s *subprogram) (offset int64, ok bool) {
-	var e dwarf.Entry
-	if !s.ref.Read(&e) {
-		return 0, false
-	}
-	expr, list, found := e.ExprAt(dwarf.AttrFrameBase, s.ranges[0][0])
-	if !found || list || len(expr) != 1 {
-		return 0, false
-	}
-	switch expr[0] {
-	case opCallFrameCFA:
-		return 0, true
-	case opRegBP:
-		offset, ok = f.bodyCFA(s, RegBP)
-	case opRegSP:
-		offset, ok = f.bodyCFA(s, RegSP)
-	}
-	return -offset, ok
-}
-
-// bodyCFA is the offset of the CFA from a register in the body of a function: by the row of the call frame information
-// that most of its first range has.
-func (f *File) bodyCFA(s *subprogram, reg int) (offset int64, ok bool) {
-	bytes := map[int64]uint64{}
-	r := s.ranges[0]
-	_, rows, _ := f.frameRow(r[0])
-	if rows == nil {
-		return 0, false
-	}
-	for i := range rows.rows {
-		row := &rows.rows[i]
-		end := r[1]
-		if i+1 < len(rows.rows) {
-			end = min(end, rows.rows[i+1].pc)
-		}
-		if row.cfa.kind != ruleRegister || int(row.cfa.reg) != reg || row.pc < r[0] || row.pc >= end {
+		if row.pc < body[0] || row.pc >= end {
 			continue
 		}
-		n := int64(row.cfa.n)
-		if bytes[n] += end - row.pc; !ok || bytes[n] > bytes[offset] {
-			offset, ok = n, true
+		loc := f.placeAt(&sv.entries[i], s, row.pc, expr)
+		if loc.Kind != LocRegOffset || loc.Reg != int(row.cfa.reg) {
+			continue
+		}
+		at := loc.Offset - int64(row.cfa.n)
+		if bytes[at] += end - row.pc; !ok || bytes[at] > bytes[offset] {
+			offset, ok = at, true
 		}
 	}
 	return offset, ok

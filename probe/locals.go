@@ -12,7 +12,7 @@ import (
 // planLocals adds the functions whose variables are nodes.
 func (b *builder) planLocals() error {
 	for _, l := range b.request.Locals {
-		image := max(0, slices.IndexFunc(b.plan.Images, func(im *Image) bool { return l.Path != "" && im.Path == l.Path }))
+		image := b.plan.ImageOf(l.Path)
 		if !b.plan.Images[image].Traced {
 			continue // none of its stores is captured
 		}
@@ -59,9 +59,10 @@ func (b *builder) inlinedEnders(image int) {
 	for _, c := range b.frameCodes(image) {
 		for _, name := range enders(c.locals) {
 			s := b.code(image)
+			mine := slices.DeleteFunc(slices.Clone(c.locals), func(l Local) bool { return l.Ender != name })
 			for _, in := range s.file.Inlined(name) {
 				if c.fn.Contains(in.Entry) {
-					b.endedBy(image, s, &in, c.locals)
+					b.endedBy(image, s, &in, mine)
 				}
 			}
 		}
@@ -81,27 +82,21 @@ func enders(locals []Local) (names []string) {
 // endedBy plans where an inlined destructor of one of these variables begins: where it lies in several pieces, or is left by what
 // throws, the debug information does not tell what leaves it for good.
 func (b *builder) endedBy(image int, s *sweep, in *objfile.Inlined, locals []Local) {
+	if this, ok := thisOf(s.file, in); ok {
+		k := slices.IndexFunc(locals, func(l Local) bool { return l.Offset == this })
+		if k < 0 {
+			return // another object of the class
+		}
+		locals = locals[k : k+1]
+	}
 	entries := s.inlineEntries(*in)
 	if len(entries) == 0 {
 		entries = []uint64{in.Entry}
 	}
-	var mine []Local
-	for _, l := range locals {
-		if l.Ender != "" && slices.ContainsFunc(s.file.Inlined(l.Ender), func(o objfile.Inlined) bool { return o.Entry == in.Entry }) {
-			mine = append(mine, l)
-		}
-	}
-	if this, ok := thisOf(s.file, in); ok {
-		if k := slices.IndexFunc(mine, func(l Local) bool { return l.Offset == this }); k >= 0 {
-			mine = mine[k : k+1]
-		} else {
-			return // another object of the class
-		}
-	}
 	for _, addr := range entries {
 		site, ok := b.site(image, addr)
 		if probeable, _ := b.options.probeable(s.file.Code(addr, x86.MaxLen)); ok && probeable && s.starts.has(addr) {
-			b.plan.Ends = append(b.plan.Ends, End{Site: site, Frame: frameAt(s.file, addr), Locals: mine})
+			b.plan.Ends = append(b.plan.Ends, End{Site: site, Frame: frameAt(s.file, addr), Locals: locals})
 		}
 	}
 }

@@ -63,6 +63,10 @@ type Local struct {
 	Ender  string // the destructor of its class, by name; "": it has none
 }
 
+// AfterReturn is how far behind the place of the return address, to which the stack pointer leads where a function is
+// entered and left, its canonical frame address is, in bytes.
+const AfterReturn = 8
+
 // Plan is what an engine executes. It is immutable; all addresses are virtual
 // addresses of their image's file, with the file offset beside them.
 type Plan struct {
@@ -104,10 +108,10 @@ type OpenCall struct {
 	SP, Ret uint64 // where its return address lies, and what it is
 }
 
-// ImageOf returns the index of the image in which a global lies, 0 if there is no
+// ImageOf returns the index of the image that a file is, "" the program's own; 0 if there is no
 // such file.
-func (p *Plan) ImageOf(g *Global) int {
-	return max(0, slices.IndexFunc(p.Images, func(im *Image) bool { return g.Path != "" && im.Path == g.Path }))
+func (p *Plan) ImageOf(path string) int {
+	return max(0, slices.IndexFunc(p.Images, func(im *Image) bool { return path != "" && im.Path == path }))
 }
 
 // Image is a file that is probed.

@@ -5,7 +5,7 @@ package probe
 // that of the program.
 func (p *Plan) Unwanted(data [][2]uint64, bias uint64) [][2]uint64 {
 	for _, g := range p.Globals {
-		if i := p.ImageOf(&g); i > 0 {
+		if i := p.ImageOf(g.Path); i > 0 {
 			lo := p.Images[i].Bias + g.Addr
 			data = subtract(data, [2]uint64{lo, lo + g.Size})
 			continue

@@ -17,14 +17,15 @@ func (b *builder) planStores(image int) {
 	b.plan.Stores = slices.Grow(b.plan.Stores, len(s.stores))
 	for i := range s.stores {
 		c := &s.stores[i]
+		byFrame := c.store.Base == x86.RBP && frames[c.home]
 		switch {
 		case library[c.home]:
 			b.plan.Library++
-		case c.effect == x86.EffectStore && !b.orders(&c.store) && c.store.Base == x86.RBP && c.store.Index == x86.NoReg && frames[c.home] &&
+		case c.effect == x86.EffectStore && !b.orders(&c.store) && byFrame && c.store.Index == x86.NoReg &&
 			!hitsLocal(s.file, locals, c.addr, &c.store):
 			b.plan.Filtered++
 		default:
-			b.planStore(image, s, c, c.store.Base == x86.RSP || c.store.Base == x86.RBP && frames[c.home])
+			b.planStore(image, s, c, byFrame || c.store.Base == x86.RSP)
 		}
 	}
 }
@@ -63,7 +64,7 @@ func (b *builder) orders(st *x86.Store) bool { return st.Atomic && b.options.InP
 
 func (b *builder) hitsGlobal(image int, addr, size uint64) bool {
 	for _, g := range b.request.Globals {
-		if b.plan.ImageOf(&g) == image && addr < g.Addr+g.Size && g.Addr < addr+size {
+		if b.plan.ImageOf(g.Path) == image && addr < g.Addr+g.Size && g.Addr < addr+size {
 			return true
 		}
 	}

@@ -107,17 +107,13 @@ func (t *Tables) add(sites []capture.Site, i int, pc uint64, more uint32, e *x86
 	return n
 }
 
-// retAddr is how far behind a return address, to which the stack pointer points where a function is entered and left, its
-// canonical frame address is.
-const retAddr = 8
-
 // frame tells where the variables lie that are blocks, of the function that is entered or left at a site.
 func (t *Tables) frame(n int, s *capture.Site) {
 	for _, f := range slices.Concat(s.Enter, s.Leave) {
 		if fn := &t.plan.Funcs[f]; fn.Role == probe.RoleFrame {
 			lo, hi := fn.Frame()
-			put32(t.Sites[n*layout.SiteSize:], layout.SiteFrameLo, uint32(int32(lo+retAddr)))
-			put32(t.Sites[n*layout.SiteSize:], layout.SiteFrameHi, uint32(int32(hi+retAddr)))
+			put32(t.Sites[n*layout.SiteSize:], layout.SiteFrameLo, uint32(int32(lo+probe.AfterReturn)))
+			put32(t.Sites[n*layout.SiteSize:], layout.SiteFrameHi, uint32(int32(hi+probe.AfterReturn)))
 		}
 	}
 }

@@ -455,7 +455,7 @@ func (l *Program) describe(main symbol.Image) {
 	}
 	for _, g := range l.plan.Globals {
 		bias := main.Bias
-		if i := l.plan.ImageOf(&g); i > 0 {
+		if i := l.plan.ImageOf(g.Path); i > 0 {
 			bias = trace.Addr(l.plan.Images[i].Bias)
 		}
 		l.Prog.Globals = append(l.Prog.Globals, trace.Global{Name: g.Name, Type: g.Type, Addr: bias + trace.Addr(g.Addr), Size: g.Size})
