@@ -1,5 +1,7 @@
 package mgpp
 
+import "slices"
+
 // The history of bytes. Memory is divided into words of 8 bytes. A word that is
 // written in part is split into two cells of 4 bytes, those if need be into 2
 // and 1; `whole` has the writes of the whole cell, before the split and after.
@@ -227,6 +229,14 @@ func (m *memory) following(addr, n uint64, t uint32) (v uint32) {
 		}
 	})
 	return v
+}
+
+// versions returns the versions after t of all bytes of [addr, addr+n), in order of time.
+func (m *memory) versions(addr, n uint64, t uint32) []uint32 {
+	var all []uint32
+	m.eachCell(addr, n, func(h head) { all = m.after(all, h, t) })
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // eachCell calls f with every list that covers a byte of the range.

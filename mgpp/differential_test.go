@@ -310,24 +310,31 @@ func (g *generator) compareAt(t *testing.T, at uint32) {
 	g.compareChange(t, at)
 }
 
-// compareWrites checks LastWrite and NextWrite against the log.
+// compareWrites checks LastWrite, NextWrite and Versions against the log.
 func (g *generator) compareWrites(t *testing.T, a, n uint64, at uint32) {
 	var last, next Timestamp
+	var later []Timestamp
 	for i, o := range g.r.log {
 		if o.size == 0 || o.addr >= a+n || a >= o.addr+o.size {
 			continue
 		}
 		if uint32(i) <= at {
 			last = Timestamp(i)
-		} else if next == 0 {
+			continue
+		}
+		if next == 0 {
 			next = Timestamp(i)
 		}
+		later = append(later, Timestamp(i))
 	}
 	if got := g.h.LastWrite(trace.Addr(a), n, Timestamp(at)); got != last {
 		t.Errorf("last write of %d bytes at %#x is %d, want %d", n, a, got, last)
 	}
 	if got := g.h.NextWrite(trace.Addr(a), n, Timestamp(at)); got != next {
 		t.Errorf("next write of %d bytes at %#x is %d, want %d", n, a, got, next)
+	}
+	if d := cmp.Diff(later, slices.Collect(g.h.Versions(trace.Addr(a), n, Timestamp(at)))); d != "" {
+		t.Errorf("writes after %d of %d bytes at %#x (-log +got):\n%s", at, n, a, d)
 	}
 }
 

@@ -408,12 +408,13 @@ func (h *History) span(addr trace.Addr, size uint64) uint64 {
 	return min(size, maxExtent, maxAddr-uint64(addr))
 }
 
-// Versions returns the operations that wrote a byte of [addr, addr+size), in
-// order of time.
-func (h *History) Versions(addr trace.Addr, size uint64) iter.Seq[Timestamp] {
+// Versions returns the operations after t that wrote a byte of [addr, addr+size), in
+// order of time. It costs as many steps as there are, and a search of each word; NextWrite is
+// for the first of them.
+func (h *History) Versions(addr trace.Addr, size uint64, t Timestamp) iter.Seq[Timestamp] {
 	return func(yield func(Timestamp) bool) {
-		for t := h.NextWrite(addr, size, 0); t != 0; t = h.NextWrite(addr, size, t) {
-			if !yield(t) {
+		for _, v := range h.mem.versions(uint64(addr), h.span(addr, size), h.clip(t)) {
+			if !yield(Timestamp(v)) {
 				return
 			}
 		}

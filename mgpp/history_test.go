@@ -79,7 +79,7 @@ func TestFigure31(t *testing.T) {
 		}
 	}
 	// Figure 3.1: node->next has three edges, labelled with their times.
-	if d := cmp.Diff([]Timestamp{2, 5, 6}, slices.Collect(h.Versions(next, 8))); d != "" {
+	if d := cmp.Diff([]Timestamp{2, 5, 6}, slices.Collect(h.Versions(next, 8, 0))); d != "" {
 		t.Error(d)
 	}
 }

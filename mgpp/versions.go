@@ -218,6 +218,22 @@ func (c *chains) around(h head, t uint32) (newer, older uint32) {
 	return newer, 0
 }
 
+// after appends the times of a list's versions after t, newest first. The head is not split.
+func (c *chains) after(times []uint32, h head, t uint32) []uint32 {
+	v := uint32(h)
+	if h >= longTag {
+		v = c.longs.at(int(h &^ tagMask)).newest
+	}
+	for ; v != 0; v = c.prev(v) {
+		at := c.timeOf(v)
+		if at <= t {
+			break
+		}
+		times = append(times, at)
+	}
+	return times
+}
+
 // from returns a version from which t is at most markEvery links away, unless
 // it is before the first: the oldest mark after t, else the newest version.
 func (l *long) from(c *chains, t uint32) uint32 {

@@ -355,15 +355,20 @@ const maxShared = 3
 
 // makers are the machine functions, by their entries, that made a block or wrote to it.
 func (a *Analysis) makers(id mgpp.NodeID) (out []trace.Addr) {
+	seen := map[trace.Addr]bool{}
 	add := func(t mgpp.Timestamp) {
 		_, pc := a.Hist.Statement(t)
+		if seen[pc] {
+			return
+		}
+		seen[pc] = true
 		if entry, ok := a.Symbols.Begin(pc); ok && !slices.Contains(out, entry) {
 			out = append(out, entry)
 		}
 	}
 	n := a.Hist.Node(id)
 	add(n.Birth)
-	for t := range a.Hist.Versions(n.Start, n.Size) {
+	for t := range a.Hist.Versions(n.Start, n.Size, n.Birth) {
 		add(t)
 	}
 	return out
