@@ -181,14 +181,14 @@ func (b *builder) exitAddrs(l located) (addrs []uint64) {
 		if err != nil {
 			return pc + 1
 		}
-		if leaves(&in, recent.list, inside) {
+		if leaves(&in, func() []x86.Inst { return recent.decode(s.file) }, inside) {
 			addrs = append(addrs, pc)
 		}
-		recent.add(&in)
+		recent.add(pc)
 		return pc + uint64(in.Len)
 	}
 	for _, r := range l.fn.Ranges {
-		recent.list = recent.list[:0]
+		recent.n = 0
 		for pc := r[0]; pc < r[1]; {
 			pc = look(pc)
 		}
@@ -218,18 +218,30 @@ func (b *builder) followed(image int, lo, hi uint64) {
 	}
 }
 
-// recent is the last instructions of a piece of code, lookBack or a few more.
-type recent struct{ list []x86.Inst }
-
-func (r *recent) add(in *x86.Inst) {
-	if n := len(r.list); n == 4*lookBack {
-		r.list = append(r.list[:0], r.list[n-lookBack:]...)
-	}
-	r.list = append(r.list, *in)
+// recent is where the last lookBack instructions of a piece of code are. Few are looked at.
+type recent struct {
+	pcs [lookBack]uint64 // by the number of the instruction, modulo lookBack
+	n   int              // instructions there were
 }
 
-// leaves says that control leaves the function at in.
-func leaves(in *x86.Inst, recent []x86.Inst, inside func(uint64) bool) bool {
+func (r *recent) add(pc uint64) {
+	r.pcs[r.n%lookBack] = pc
+	r.n++
+}
+
+// decode returns the instructions, the newest last.
+func (r *recent) decode(f *objfile.File) (list []x86.Inst) {
+	for i := max(0, r.n-lookBack); i < r.n; i++ {
+		pc := r.pcs[i%lookBack]
+		if in, err := x86.Decode(f.Code(pc, x86.MaxLen), pc); err == nil {
+			list = append(list, in)
+		}
+	}
+	return list
+}
+
+// leaves says that control leaves the function at in, and recent what was before it.
+func leaves(in *x86.Inst, recent func() []x86.Inst, inside func(uint64) bool) bool {
 	switch {
 	case in.Kind == x86.KindRet:
 		return true
@@ -237,7 +249,7 @@ func leaves(in *x86.Inst, recent []x86.Inst, inside func(uint64) bool) bool {
 		if in.Direct {
 			return !inside(in.Target)
 		}
-		return !isSwitch(in, recent)
+		return !isSwitch(in, recent())
 	}
 	return false
 }

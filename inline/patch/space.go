@@ -30,10 +30,31 @@ type space struct {
 
 // room is one free range.
 type room struct {
-	lo, hi uint64   // half-open
-	base   uint64   // number of the page that holds lo
-	index  []int32  // per page: 1 + its index in space.pages, or 0
-	open   []uint64 // bit per page: in use, with room
+	lo, hi uint64         // half-open
+	base   uint64         // number of the page that holds lo
+	pages  uint64         // that it has, in part or whole
+	index  []*[part]int32 // per page: 1 + its index in space.pages, or 0; nil: none of a part is in use
+	open   []uint64       // bit per page: in use, with room
+}
+
+// part is how many pages' indices lie together. Of gigabytes of addresses some megabytes are used.
+const part = 512
+
+// at returns the index of page n in space.pages; -1 if it is not in use.
+func (r *room) at(n int) int {
+	if p := r.index[uint(n)/part]; p != nil {
+		return int(p[uint(n)%part]) - 1
+	}
+	return -1
+}
+
+// use notes the index of page n.
+func (r *room) use(n, i int) {
+	p := &r.index[n/part]
+	if *p == nil {
+		*p = new([part]int32)
+	}
+	(*p)[n%part] = int32(i) + 1
 }
 
 type page struct {
@@ -57,8 +78,8 @@ func newSpace(free []Range, code []Code) *space {
 				continue
 			}
 			r := room{lo: lo, hi: hi, base: lo >> pageBits}
-			n := (hi-1)>>pageBits - r.base + 1
-			r.index, r.open = make([]int32, n), make([]uint64, (n+63)/64)
+			r.pages = (hi-1)>>pageBits - r.base + 1
+			r.index, r.open = make([]*[part]int32, (r.pages+part-1)/part), make([]uint64, (r.pages+63)/64)
 			s.ranges = append(s.ranges, r)
 		}
 	}
@@ -190,13 +211,14 @@ func (s *space) inPage(r *room, n int, lo, hi uint64, size int, tidy bool) (uint
 	if hi < base+pageSize-1 {
 		b = int(hi - base)
 	}
-	if r.index[n] == 0 {
+	i := r.at(n)
+	if i < 0 {
 		if tidy {
 			a = lined(a, size)
 		}
 		return base + uint64(a), a <= b && (a+size <= pageSize || s.free(r, n+1, size-(pageSize-a)))
 	}
-	p := s.pages[r.index[n]-1]
+	p := s.pages[i]
 	whole := a == 0 && b == pageSize-1
 	if whole && (p.run < size || tidy && p.tidy < size) {
 		return 0, false
@@ -244,10 +266,10 @@ func (p *page) next(x int, flip uint64) int {
 // seen to it that they lie in the range.
 func (s *space) free(r *room, n, size int) bool {
 	for ; size > 0; n, size = n+1, size-pageSize {
-		if n >= len(r.index) {
+		if uint64(n) >= r.pages {
 			return false
 		}
-		if i := r.index[n]; i != 0 && s.pages[i-1].next(0, ^uint64(0)) < min(size, pageSize) {
+		if i := r.at(n); i >= 0 && s.pages[i].next(0, ^uint64(0)) < min(size, pageSize) {
 			return false
 		}
 	}
@@ -266,12 +288,14 @@ func (s *space) mark(at uint64, size int, used bool) {
 		n := int(at>>pageBits - r.base)
 		off := int(at & (pageSize - 1))
 		k := min(size, pageSize-off)
-		if r.index[n] == 0 {
+		i := r.at(n)
+		if i < 0 {
+			i = len(s.pages)
 			s.pages = append(s.pages, &page{run: pageSize, tidy: pageSize})
-			r.index[n] = int32(len(s.pages))
+			r.use(n, i)
 			r.open[n>>6] |= 1 << (n & 63)
 		}
-		p := s.pages[r.index[n]-1]
+		p := s.pages[i]
 		if !used {
 			p.run, p.tidy = pageSize, pageSize
 			r.open[n>>6] |= 1 << (n & 63)
@@ -432,7 +456,7 @@ func (s *space) column(q *search, value uint32) (uint64, bool) {
 			if q.leaves--; q.leaves < 0 {
 				return 0, false
 			}
-			if i := r.index[n]; i != 0 && s.pages[i-1].has(int(at&(pageSize-1))) || at+uint64(q.size) > r.hi {
+			if i := r.at(int(n)); i >= 0 && s.pages[i].has(int(at&(pageSize-1))) || at+uint64(q.size) > r.hi {
 				continue
 			}
 			if _, ok := s.inPage(r, int(n), at, at, q.size, false); ok && (q.accept == nil || q.accept(at, uint32(at-q.jump.next))) {
