@@ -20,6 +20,9 @@ func (b *builder) planLocals() error {
 		f := Func{Name: fn.Name, Role: RoleFrame, File: fn.File, Line: fn.Line}
 		at := located{image, fn}
 		if !ok || !b.enter(&f, at) {
+			if l.Optional {
+				continue
+			}
 			return fmt.Errorf("%s can not be followed: the function can not be probed where it begins", l.Name)
 		}
 		k := slices.IndexFunc(b.plan.Funcs, func(o Func) bool { return o.Role == RoleFrame && o.Entry == f.Entry })

@@ -55,12 +55,13 @@ type Global struct {
 
 // Local is a variable that has its place in the frame of a function of a traced file.
 type Local struct {
-	Path   string // of the file; "": the program's own
-	Entry  uint64 // of the function, in the file
-	Name   string // of the blocks that it is: trace.LocalName
-	Offset int64  // from the canonical frame address, which lies behind the return address
-	Size   uint64
-	Ender  string // the destructor of its class, by name; "": it has none
+	Path     string // of the file; "": the program's own
+	Entry    uint64 // of the function, in the file
+	Name     string // of the blocks that it is: trace.LocalName
+	Offset   int64  // from the canonical frame address, which lies behind the return address
+	Size     uint64
+	Ender    string // the destructor of its class, by name; "": it has none
+	Optional bool   // it is left out where its function can not be probed
 }
 
 // AfterReturn is how far behind the place of the return address, to which the stack pointer leads where a function is

@@ -43,6 +43,7 @@ func InitSpec(ctx context.Context, o InitOptions) (*mine.Result, error) {
 	o.Capture.Running = room.while(o.Capture.Running)
 	o.Types = withoutKeywords(o.Types)
 	var globals []check.Variable
+	var locals []check.Local
 	run := RunOptions{Program: o.Program, Args: o.Args, Analysis: o.Dirs, Capture: o.Capture, Record: filepath.Join(room.dir, "run.mgt"), stdout: o.Stdout}
 	run.Analysis.Spec = o.Base
 	run.prepare = func(p *symbol.Program, c *live.CaptureOptions) error {
@@ -58,7 +59,12 @@ func InitSpec(ctx context.Context, o InitOptions) (*mine.Result, error) {
 		for _, g := range globals {
 			c.Globals = append(c.Globals, g.Name)
 		}
-		c.CPoints = append(c.CPoints, mining.WorthWatching(p, o.Types)...)
+		watched := mining.WorthWatching(p, o.Types)
+		c.CPoints = append(c.CPoints, watched...)
+		if o.Base == "" { // else that says which variables are nodes
+			locals = mining.LeadingLocals(p, watched, o.Types)
+			c.Locals = mining.Followable(locals)
+		}
 		c.StandardLibrary = mining.OfStandardLibrary(p, o.Types)
 		return mining.HasTypes(p, o.Types)
 	}
@@ -78,7 +84,7 @@ func InitSpec(ctx context.Context, o InitOptions) (*mine.Result, error) {
 		return nil, err
 	}
 	defer rec.Close()
-	return mining.Propose(ctx, rec, mining.Options{Types: o.Types, Base: o.Base, Globals: globals, Allocators: o.Capture.Allocators, Note: o.Note})
+	return mining.Propose(ctx, rec, mining.Options{Types: o.Types, Base: o.Base, Globals: globals, Locals: locals, Allocators: o.Capture.Allocators, Note: o.Note})
 }
 
 // withoutKeywords takes names as they stand in a declaration: "struct item" is item.

@@ -77,6 +77,16 @@ func (c *checker) staticHint(name string) string {
 	return "; in static memory there is one: `global " + name + ";`"
 }
 
+// Why says what is in the way of following the variable; "": nothing.
+func (l *Local) Why() string {
+	for _, v := range l.Frames {
+		if v.Why != "" {
+			return v.Why
+		}
+	}
+	return ""
+}
+
 // HasLocals says whether the function with an entry, a virtual address in the file of that path ("": the program), has variables that are nodes.
 func (s *Spec) HasLocals(path string, entry uint64) bool {
 	return slices.ContainsFunc(s.Locals, func(l Local) bool {

@@ -53,8 +53,9 @@ type header struct {
 	given      string // declarations of the user's
 	types      []typeDecl
 	globals    []string
-	directives []string // cells, nil
-	together   []string // types that make one structure
+	locals     []check.Local // variables of functions that are nodes
+	directives []string      // cells, nil
+	together   []string      // types that make one structure
 }
 
 type typeDecl struct {
@@ -104,6 +105,12 @@ func (h *header) text() string {
 		}
 	}
 	b.WriteString(h.arrayText())
+	if len(h.locals) > 0 {
+		b.WriteString("# Variables of functions that it hangs on.\n")
+	}
+	for _, l := range h.locals {
+		fmt.Fprintf(&b, "local %s in %s;\n", l.Name, l.Func)
+	}
 	for _, g := range h.globals {
 		fmt.Fprintf(&b, "global %s;\n", g)
 	}

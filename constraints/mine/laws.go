@@ -21,7 +21,7 @@ func (m *maker) laws(s shape, globals []global, others []*portrait) {
 	m.colours(s)
 	m.numbers()
 	m.sortedArrays(s)
-	m.totals(globals)
+	m.totals(s, globals)
 }
 
 // structure: tree, list, ring, and what its roots are.
@@ -304,6 +304,12 @@ func (m *maker) attr(name, rule string) attribute {
 	return attribute{name, fmt.Sprintf("%s.%s;  %s X;  X.%s = %s;", m.name, name, m.name, name, m.qualified(rule))}
 }
 
+// counted is the number of nodes of a subtree. Not ok: the language can not say it.
+func (m *maker) counted(s shape) (a attribute, ok bool) {
+	ptrs := s.pointersOf()
+	return m.attr("COUNTED", over("+", "COUNTED", ptrs)+" + 1"), len(ptrs) > 0
+}
+
 func over(fn, name string, pointers []string) string {
 	var s []string
 	for _, p := range pointers {
@@ -326,7 +332,7 @@ func (m *maker) heights(s shape) {
 	}
 	height := m.attr("HEIGHT", over("MAX", "HEIGHT", ptrs)+" + 1")
 	short := m.attr("SHORT", over("MIN", "SHORT", ptrs)+" + 1")
-	size := m.attr("COUNTED", over("+", "COUNTED", ptrs)+" + 1")
+	size, _ := m.counted(s)
 	for _, f := range m.fields {
 		if !f.counts() {
 			continue

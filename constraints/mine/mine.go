@@ -31,6 +31,7 @@ type Result struct {
 	Partial bool `json:"partial"`
 
 	header header
+	astray []string // variables that may be heads and are not followed, and why
 	base   *base
 	stated []*candidate
 	maybe  []*candidate
@@ -111,7 +112,7 @@ func (m *mining) prepare() error {
 			m.head.declare(t)
 		}
 	}
-	base, err := m.explore()
+	base, err := m.exploreLocals()
 	if err != nil {
 		return err
 	}
@@ -392,7 +393,7 @@ func (m *mining) laws(ctx context.Context) error {
 		mk.laws(s, m.globals, m.portraits)
 		mk.arraysOf(tablesOf(p.typ, base.spec.Types), m.portraits)
 		if len(m.portraits) > 1 {
-			mk.countsOf(m.portraits)
+			mk.countsOf(m.portraits, m.found)
 		}
 		m.cands = append(m.cands, mk.out...)
 	}
@@ -481,7 +482,7 @@ const almost = 0.02
 
 // result judges the candidates.
 func (m *mining) result() *Result {
-	r := &Result{CPoints: m.cpoints, Moments: len(m.final), Looks: len(m.looks), Skipped: m.skipped, End: m.end, Partial: m.partial, header: m.head, base: m.base, Threads: len(m.land.by)}
+	r := &Result{CPoints: m.cpoints, Moments: len(m.final), Looks: len(m.looks), Skipped: m.skipped, End: m.end, Partial: m.partial, header: m.head, base: m.base, Threads: len(m.land.by), astray: m.unfollowed()}
 	states := map[int]bool{}
 	met := false // a C-point meets a node: where none does, everything holds
 	for _, q := range m.final {

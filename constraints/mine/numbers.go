@@ -186,28 +186,67 @@ func (m *maker) between(a *array, n *field, child *link) {
 }
 
 // totals: numbers, here or in static memory, that count the nodes.
-func (m *maker) totals(globals []global) {
+func (m *maker) totals(s shape, globals []global) {
 	all := fmt.Sprintf("COUNT(%s)", m.name)
 	for _, g := range globals {
 		for _, path := range g.numbers {
 			c := m.say("total "+path, fmt.Sprintf("%s is the number of nodes", path), fmt.Sprintf("%s == %s;", path, all))
 			c.left, c.right, c.holds, c.need = path, all, relations["=="], 3
+			size, ok := m.counted(s)
+			for _, head := range g.pathsTo(m.name) {
+				if !ok || s.kind != tree || path[:strings.LastIndexByte(path, '.')+1] != head[:strings.LastIndexByte(head, '.')+1] {
+					continue
+				}
+				left, right := path, fmt.Sprintf("(%s).COUNTED", head)
+				r := m.say("reached "+path+" "+head, fmt.Sprintf("%s is the number of nodes that hang on %s", path, head), fmt.Sprintf("%s == %s;", left, right)).with(size)
+				r.left, r.right, r.holds, r.need = left, right, relations["=="], 3
+				c.because("reached " + path + " " + head)
+			}
 		}
 	}
 }
 
 // countsOf: fields of a head that count the nodes of other types.
-func (m *maker) countsOf(others []*portrait) {
+func (m *maker) countsOf(others []*portrait, shapes []shape) {
 	for _, f := range m.fields {
 		if !f.counts() {
 			continue
 		}
-		for _, o := range others {
-			if t := o.name(); t != m.name && !o.typ.Array {
-				m.compare("total "+f.name+" "+t, fmt.Sprintf("%s is the number of %s", f.name, t), "", "X."+f.name, "==", fmt.Sprintf("COUNT(%s)", t), 0)
+		for i, o := range others {
+			t := o.name()
+			if t == m.name || o.typ.Array {
+				continue
+			}
+			c := m.compare("total "+f.name+" "+t, fmt.Sprintf("%s is the number of %s", f.name, t), "", "X."+f.name, "==", fmt.Sprintf("COUNT(%s)", t), 0)
+			for _, l := range m.links {
+				if l.array || l.union || !l.leadsTo(t) {
+					continue
+				}
+				key := "reached " + f.name + " " + l.name
+				if m.reached(key, o, shapes[i], f, l) {
+					c.because(key)
+				}
 			}
 		}
 	}
+}
+
+// reached: a number of a head counts what hangs on one of its pointers, as where there are several lists.
+func (m *maker) reached(key string, o *portrait, s shape, f *field, l *link) bool {
+	words := fmt.Sprintf("%s is the number of %s that hang on %s", f.name, o.name(), l.name)
+	switch s.kind {
+	case tree:
+		if size, ok := newMaker(o).counted(s); ok {
+			m.compare(key, words, "", "X."+f.name, "==", fmt.Sprintf("(X.%s).COUNTED", l.name), 0).with(size)
+			return true
+		}
+	case ring:
+		ring := fmt.Sprintf("COUNT(%s Y: X.%s ->>(%s) Y)", o.name(), l.name, names(s.links))
+		m.compare(key, words, "", "X."+f.name, "==", ring, 0)
+		m.compare(key+" head", words+", less the head of the ring", "", "X."+f.name+" + 1", "==", ring, 0)
+		return true
+	}
+	return false
 }
 
 // global is an object in static memory that leads to nodes.

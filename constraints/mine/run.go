@@ -25,6 +25,8 @@ type Run struct {
 	Library func(name string) bool
 	// Globals are the objects in static memory that were recorded.
 	Globals []check.Variable
+	// Locals are the variables of functions that may lead to nodes. Those that can be followed were recorded.
+	Locals []check.Local
 	// Types are the types of nodes to mine, as the program names them.
 	Types []string
 	// Base is a specification that there is already: its types are mined, its constraints

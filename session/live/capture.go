@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"mgtrace/constraints/check"
 	"mgtrace/probe"
 	"mgtrace/session/specfile"
 	"mgtrace/target/undo"
@@ -21,9 +22,10 @@ type CaptureOptions struct {
 	Allocators        []probe.Allocator
 	CPoints           []string // functions to watch beside those of the specification
 	Globals           []string
-	StandardLibrary   bool   // capture what the compiled part of the C++ library writes, whatever the specification
-	Window            Window // of the run that is recorded
-	Follow            string // wait for the program of this name
+	Locals            []check.Local // variables of functions to record beside those of the specification
+	StandardLibrary   bool          // capture what the compiled part of the C++ library writes, whatever the specification
+	Window            Window        // of the run that is recorded
+	Follow            string        // wait for the program of this name
 	Timeout           time.Duration
 	AllowUnprivileged bool
 	Progress          func(Progress) // nil: none; called about once a second
@@ -59,5 +61,5 @@ type Progress struct {
 
 // wants is what is to be captured beside what a specification needs.
 func (o *CaptureOptions) wants() specfile.Wants {
-	return specfile.Wants{Allocators: o.Allocators, Globals: o.Globals, Watch: append(slices.Clone(o.CPoints), o.Window.From, o.Window.To, o.Around)}
+	return specfile.Wants{Allocators: o.Allocators, Globals: o.Globals, Locals: o.Locals, Watch: append(slices.Clone(o.CPoints), o.Window.From, o.Window.To, o.Around)}
 }

@@ -172,6 +172,7 @@ type Options struct {
 	Types      []string // of nodes; none: the one that the run allocates
 	Base       string   // a specification's file whose types are mined, and whose constraints are not proposed again; "": none
 	Globals    []check.Variable
+	Locals     []check.Local // variables of functions that may lead to nodes: those that can be followed were recorded
 	Allocators []probe.Allocator
 	Note       func(what string) // progress; nil: none
 }
@@ -215,7 +216,7 @@ func Propose(ctx context.Context, rec *recording.Recording, o Options) (*mine.Re
 		}
 	}
 	run := &mine.Run{
-		Program: p, History: a.Hist, Bias: a.Bias(), Calls: log.calls, Globals: o.Globals, Types: names, Base: tree, Directives: allocatorDirectives(o.Allocators),
+		Program: p, History: a.Hist, Bias: a.Bias(), Calls: log.calls, Globals: o.Globals, Locals: o.Locals, Types: names, Base: tree, Directives: allocatorDirectives(o.Allocators),
 		Ended: log.ended, Progress: o.Note,
 		Typing:  func(s *check.Spec) graph.Typing { return typing.Sharing(finder, s, rec.Symbols) },
 		Library: inHeaders(rec.Prog.Funcs),
@@ -232,7 +233,10 @@ func Propose(ctx context.Context, rec *recording.Recording, o Options) (*mine.Re
 	res, err := mine.Mine(ctx, run)
 	var none *mine.NoNodesError
 	if errors.As(err, &none) {
-		elsewhere := memberOf(none.Of.Layout, a.Hist, rec.Symbols, finder)
+		elsewhere := unfollowed(o.Locals, none.Of.Layout)
+		if elsewhere == "" {
+			elsewhere = memberOf(none.Of.Layout, a.Hist, rec.Symbols, finder)
+		}
 		if elsewhere == "" {
 			elsewhere = "of an allocator of the program's own tell --alloc: --alloc 'pool_get(size=1)' --free 'pool_put(1)'"
 		}
@@ -378,7 +382,7 @@ func proposals(h *mgpp.History, symbols *symbol.Table, finder *evidence.Finder, 
 	byStack := map[*trace.Addr]string{}
 	counts := map[string]int{}
 	for n := range h.Nodes() {
-		if len(n.Stack) == 0 || n.Global != 0 {
+		if _, local := trace.Local(n.Alloc); local || len(n.Stack) == 0 || n.Global != 0 {
 			continue
 		}
 		name, ok := byStack[&n.Stack[0]]
@@ -413,7 +417,7 @@ func memberOf(t *types.Type, h *mgpp.History, symbols *symbol.Table, finder *evi
 	y := typing.Sharing(finder, &check.Spec{}, symbols)
 	seen := map[*trace.Addr]bool{}
 	for n := range h.Nodes() {
-		if len(n.Stack) == 0 || n.Global != 0 || seen[&n.Stack[0]] {
+		if _, local := trace.Local(n.Alloc); local || len(n.Stack) == 0 || n.Global != 0 || seen[&n.Stack[0]] {
 			continue
 		}
 		seen[&n.Stack[0]] = true

@@ -206,6 +206,7 @@ type Wants struct {
 	Allocators []probe.Allocator
 	Watch      []string // functions whose calls are events; "": none
 	Globals    []string
+	Locals     []check.Local
 }
 
 // Request turns a specification into what to capture.
@@ -226,9 +227,10 @@ func Request(spec *check.Spec, p *symbol.Program, o Wants) (probe.Request, error
 	for _, g := range need.Globals {
 		r.Globals = append(r.Globals, probe.Global{Path: p.FileOf(g), Name: g.Name, Addr: g.Addr, Size: uint64(g.Size)})
 	}
-	for _, l := range need.Locals {
+	for i, l := range slices.Concat(need.Locals, o.Locals) {
 		for _, v := range l.Frames {
-			r.Locals = append(r.Locals, probe.Local{Path: v.Path, Entry: v.Entry, Name: trace.LocalName(v.Label()), Offset: v.Offset, Size: v.Size, Ender: destructor(v.Type)})
+			r.Locals = append(r.Locals, probe.Local{Path: v.Path, Entry: v.Entry, Name: trace.LocalName(v.Label()), Offset: v.Offset, Size: v.Size,
+				Ender: destructor(v.Type), Optional: i >= len(need.Locals)})
 		}
 	}
 	if len(r.Allocators) > 0 {
