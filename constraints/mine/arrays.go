@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -118,6 +119,12 @@ func elemTexts(e *types.Type, nodes []*check.NodeType) []string {
 			return []string{"void *"}
 		}
 	case types.Struct:
+		if to := pointee(e); to != nil {
+			if node(to) != nil {
+				return []string{strconv.Quote(e.Name)}
+			}
+			return nil
+		}
 		if node(e) == nil && PlainName(e.Name) && !slices.ContainsFunc(nodes, func(n *check.NodeType) bool { return within(e, n.Layout) || derives(e, n.Layout) }) {
 			return []string{"struct " + e.Name, e.Name}
 		}
@@ -190,21 +197,34 @@ func (a *table) fields() string {
 func (m *maker) arraysOf(tables []*table, others []*portrait) {
 	for _, a := range tables {
 		var target *portrait // what its elements lead to
-		if a.elem.Kind == types.Pointer {
+		if to := pointee(a.elem); to != nil {
 			for _, o := range others {
-				if sameStruct(a.elem.Elem, o.typ.Layout) {
+				if sameStruct(to, o.typ.Layout) {
 					target = o
 				}
 			}
 		}
 		m.hangs(a, target, others)
+		m.ended(a)
 		sizes := m.sizes(a)
 		for _, n := range sizes {
 			m.capacity(a, n)
-			if a.elem.Kind == types.Pointer {
+			m.used(a, n)
+			if target != nil && a.block != "" {
+				m.hung(a, n, target)
+			}
+			if target != nil && target.name() == m.name && a.block != "" {
+				m.below(a, n)
+			}
+			if pointee(a.elem) != nil {
+				rings := len(m.out)
 				m.rings(a, n, sizes)
+				around := m.out[rings:]
 				c := m.add("filled "+a.name+" "+n.name, n.of(a.name)+" are not NULL", fmt.Sprintf("for I in 0 to %s, X.%s[I] != NULL", n.last(), a.name)).needs(a)
 				c.need, c.family = 8, a.name
+				for _, r := range around {
+					c.implies = append(c.implies, r.key) // from an index on that leads out of the block nothing is asked
+				}
 			}
 			for _, f := range values(a, target) {
 				m.ordered(a, n, f)
@@ -219,6 +239,66 @@ func (m *maker) arraysOf(tables []*table, others []*portrait) {
 		}
 		if target != nil {
 			m.chained(a, target, sizes)
+		}
+	}
+}
+
+// pointee is what an element leads to that is a pointer, or a smart one; nil: it is none.
+func pointee(elem *types.Type) *types.Type {
+	if elem.Kind == types.Pointer {
+		return elem.Elem
+	}
+	if _, _, vector := elem.Vector(); vector {
+		return nil
+	}
+	if s, ok := elem.Smart(); ok {
+		return s.Type.Elem
+	}
+	return nil
+}
+
+// maxFlags bounds the members of an element that may say that it is in use.
+const maxFlags = 4
+
+// used: a number says how many elements are in use: are not NULL, have a pointer or a flag in them that says so.
+func (m *maker) used(a *table, n size) {
+	var tests [][2]string // the name of the member and what it is in an element in use
+	if pointee(a.elem) != nil {
+		tests = append(tests, [2]string{"", " != NULL"})
+	} else if integer(a.elem) {
+		tests = append(tests, [2]string{"", " != 0"})
+	} else if a.elem.Kind == types.Struct {
+		for _, s := range a.elem.Scalars() {
+			if s.Type == nil || s.VTable || strings.Contains(s.Path, "[") || internal(s.Path) || len(tests) >= maxFlags {
+				continue
+			}
+			switch {
+			case s.Type.Kind == types.Pointer:
+				tests = append(tests, [2]string{"." + s.Path, " != NULL"})
+			case s.Type.Kind == types.Bool, integer(s.Type):
+				tests = append(tests, [2]string{"." + s.Path, " != 0"})
+			case s.Type.Kind == types.Enum:
+				for _, e := range s.Type.Enumerators[:min(len(s.Type.Enumerators), maxFlags)] {
+					tests = append(tests, [2]string{"." + s.Path, " == " + e.Name})
+				}
+			}
+			if integer(s.Type) {
+				tests = append(tests, [2]string{"." + s.Path, " == 1"})
+			}
+		}
+	}
+	for _, f := range m.fields {
+		if !f.counts() || f == n.field || n.count > 0 && f.max > n.count {
+			continue
+		}
+		for _, t := range tests {
+			element := fmt.Sprintf("X.%s[I]%s", a.name, t[0])
+			is := element + t[1]
+			sum := fmt.Sprintf("SUM(I in 0 to %s: %s ? 1 : 0)", n.last(), is)
+			words := fmt.Sprintf("%s is the number of elements of %s that are in use: %s", f.name, a.name, strings.TrimSpace(strings.TrimPrefix(t[0], ".")+t[1]))
+			c := m.compare(fmt.Sprintf("used %s %s %s%s %s", a.name, f.name, t[0], t[1], n.name), words, "", "X."+f.name, "==", sum, 0).needs(a)
+			c.family = "used " + a.name + f.name
+			c.because("capacity "+a.name+" "+f.name+" <=", "lower "+f.name)
 		}
 	}
 }
@@ -392,11 +472,11 @@ func (m *maker) ordered(a *table, n size, f string) {
 	what := strings.TrimSpace(a.name + " " + strings.TrimPrefix(f, "."))
 	at := func(i string) string { return fmt.Sprintf("X.%s[%s]%s", a.name, i, f) }
 	heap := func(base, op string) string { return fmt.Sprintf("heap %s %s %s %s", what, n.name, base, op) }
-	for _, op := range []string{"<=", ">="} {
+	for i, op := range []string{"<=", ">="} {
 		m.loop(heap("0", op), n.of(what)+" are a heap", "1", n.last(), at("(I - 1) / 2"), op, at("I"), a)
 		m.loop(heap("1", op), fmt.Sprintf("%s are a heap that begins with 1", what), "2", n.text, at("I / 2"), op, at("I"), a)
 		m.loop(fmt.Sprintf("sorted %s %s %s", what, n.name, op), n.of(what)+" are in order", "1", n.last(), at("I - 1"), op, at("I"), a).
-			because(heap("0", op), heap("1", op))
+			because(heap("0", op), heap("1", op), fmt.Sprintf("sorted %s %s %s", what, n.name, [...]string{">=", "<="}[i])) // both: all are alike, which is no order
 	}
 }
 
@@ -485,12 +565,43 @@ func (m *maker) inverses(a, b *table, n size) {
 		for _, g := range fields {
 			for i, guard := range guards {
 				at := fmt.Sprintf("X.%s[I]%s", a.name, f)
+				some := at + " >= 0"
+				if unsignedAt(a.elem, f) {
+					some = at + " != 0" // the first element is none, then
+				}
 				c := m.index(fmt.Sprintf("link %s%s %s %s %d", a.name, f, g, n.name, i), fmt.Sprintf("%s leads back where %s came from, in %s", g[1:], f[1:], n.of(a.name)), n.last(),
-					guard+at+" >= 0", fmt.Sprintf("X.%s[%s]%s", a.name, at, g), a)
+					guard+some, fmt.Sprintf("X.%s[%s]%s", a.name, at, g), a)
 				for j := i + 1; j < len(guards); j++ {
 					c.because(fmt.Sprintf("link %s%s %s %s %d", a.name, f, g, n.name, j))
 				}
 			}
+		}
+	}
+}
+
+// unsignedAt: the number at a path in a structure, that begins with a point, has no sign.
+func unsignedAt(t *types.Type, path string) bool {
+	p, err := t.Find(path[1:])
+	return err == nil && p.Type != nil && p.Type.Kind == types.Uint
+}
+
+// ended: where a list of an array's elements begins or ends, by a number of the node, it goes no farther. Negative is none, or 0.
+func (m *maker) ended(a *table) {
+	if a.elem.Kind != types.Struct || a.block == "" {
+		return
+	}
+	for _, h := range m.fields {
+		for _, f := range numbersIn(a.elem) {
+			if !integer(h.typ) || h.max < 2 || unsignedAt(a.elem, f) != (h.typ.Kind == types.Uint) {
+				continue
+			}
+			some, none := ">= 0", "< 0"
+			if h.typ.Kind == types.Uint {
+				some, none = "!= 0", "== 0"
+			}
+			m.end(fmt.Sprintf("ended %s %s %s", a.name, h.name, f), fmt.Sprintf("that of %s at %s has no %s", a.name, h.name, f[1:]),
+				fmt.Sprintf("X.%s %s => X.%s[X.%s]%s %s", h.name, some, a.name, h.name, f, none))
+			m.out[len(m.out)-1].needs(a)
 		}
 	}
 }
@@ -509,10 +620,18 @@ func (m *mining) join() {
 	for _, p := range m.portraits {
 		for _, a := range tablesOf(p.typ, all) {
 			for _, o := range m.portraits {
-				leads := a.elem.Kind == types.Struct && len(a.elem.PointerFields()) > 0 || a.elem.Kind == types.Pointer && sameStruct(a.elem.Elem, o.typ.Layout)
+				leads := a.elem.Kind == types.Struct && len(a.elem.PointerFields()) > 0 || a.elem.Kind == types.Pointer && sameStruct(pointee(a.elem), o.typ.Layout)
 				if o != p && !o.typ.Array && leads && m.land.births[a.block] > 0 == (a.block != "") {
 					joined = append(joined, p.name(), a.block, o.name())
 				}
+			}
+		}
+	}
+	for _, f := range familiesOf(m.portraits) {
+		for _, c := range f.members {
+			joined = append(joined, c.name)
+			for _, a := range c.arrays {
+				joined = append(joined, a.block)
 			}
 		}
 	}

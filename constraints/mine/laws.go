@@ -19,6 +19,7 @@ func (m *maker) laws(s shape, globals []global, others []*portrait) {
 	m.waysBack()
 	m.orders(s)
 	m.colours(s)
+	m.lanes(s)
 	m.numbers()
 	m.sortedArrays(s)
 	m.totals(s, globals)
@@ -55,7 +56,7 @@ func (m *maker) structure(s shape, globals []global, others []*portrait) {
 	for _, h := range others {
 		var heads []string
 		for _, l := range h.links {
-			if h.name() == m.name || !l.leadsTo(m.name) || l.array {
+			if h.name() == m.name || !l.leadsTo(m.name) || l.array || related(h, m.portrait) { // an ancestor is no head
 				continue
 			}
 			heads = append(heads, l.name)

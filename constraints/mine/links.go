@@ -33,12 +33,35 @@ func (m *maker) aside(s shape) {
 		}
 	}
 	m.siblings(s)
+	m.kinds(s)
 	for _, p := range m.own() {
 		for _, q := range m.links {
 			if p.array || q.array || !q.edge || q.set == 0 || q.to[m.name] > 0 {
 				continue
 			}
 			m.add("same "+q.name+" "+p.name, fmt.Sprintf("%s is the same all along %s", q.name, p.name), fmt.Sprintf("X.%s != NULL => X.%s.%s == X.%s", p.name, p.name, q.name, q.name))
+		}
+	}
+}
+
+// kinds: a pointer beside the edges of a tree leads to nodes of the same kind, and nodes of another kind have none, as the leaves of
+// a B+ tree are chained.
+func (m *maker) kinds(s shape) {
+	if s.kind != tree {
+		return
+	}
+	for _, p := range m.own() {
+		if p.array || !p.typed || slices.Contains(s.links, p) || slices.Contains(s.backs, p) {
+			continue
+		}
+		for _, f := range m.fields {
+			if !f.distinguishes() {
+				continue
+			}
+			m.add("kind "+p.name+" "+f.name, fmt.Sprintf("%s leads to a node with the same %s", p.name, f.name), fmt.Sprintf("X.%s != NULL => X.%s.%s == X.%s", p.name, p.name, f.name, f.name)).need = 8
+			for _, v := range f.sorted() {
+				m.add(fmt.Sprintf("none %s %s %d", p.name, f.name, v), fmt.Sprintf("a node with %s %s has no %s", f.name, f.text(v), p.name), fmt.Sprintf("X.%s == %s => X.%s == NULL", f.name, f.text(v), p.name)).need = 8
+			}
 		}
 	}
 }

@@ -176,7 +176,7 @@ func (m *mining) explore() (*trial, error) {
 		}
 	}
 	for i, t := range base.spec.Types {
-		if m.land.births[t.Name] == 0 && !m.head.types[i].given && !t.Array {
+		if m.land.births[t.Name] == 0 && !m.head.types[i].given && !t.Array && !m.hasDerived(t, base.spec.Types) {
 			return nil, &NoNodesError{Of: t}
 		}
 	}
@@ -397,6 +397,10 @@ func (m *mining) laws(ctx context.Context) error {
 		}
 		m.cands = append(m.cands, mk.out...)
 	}
+	for _, f := range familiesOf(m.portraits) {
+		m.cands = append(m.cands, f.laws(m.portraits)...)
+	}
+	m.cands = different(m.cands)
 	if err := m.trust(ctx, m.cands); err != nil {
 		return err
 	}
@@ -406,6 +410,16 @@ func (m *mining) laws(ctx context.Context) error {
 	m.tried = true
 	m.final = m.quiet
 	return nil
+}
+
+// different leaves of candidates that two templates make in the same words the first.
+func different(cands []*candidate) []*candidate {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(cands, func(c *candidate) bool {
+		was := seen[c.Text]
+		seen[c.Text] = true
+		return was
+	})
 }
 
 // same returns the links of this portrait with the names of others.

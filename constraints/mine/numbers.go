@@ -124,10 +124,29 @@ func (m *maker) sortedArrays(s shape) {
 					c.because(fmt.Sprintf("sorted %s %s <=", a.name, n.name))
 				}
 			}
+			m.chain(a, n, s)
 			m.room(a, n)
 			m.filled(a, n, s)
 			if s.kind == tree && len(s.links) == 1 && s.links[0].array && s.links[0].count > a.count {
 				m.between(a, n, s.links[0])
+			}
+		}
+	}
+}
+
+// chain: nodes beside the edges of the tree follow one another in the order of their keys, as the leaves of a B+ tree.
+func (m *maker) chain(a *array, n *field, s shape) {
+	for _, p := range m.own() {
+		if p.array || !p.typed || slices.Contains(s.links, p) || slices.Contains(s.backs, p) {
+			continue
+		}
+		last, first := fmt.Sprintf("X.%s[X.%s - 1]", a.name, n.name), fmt.Sprintf("X.%s.%s[0]", p.name, a.name)
+		guard := fmt.Sprintf("X.%s != NULL and X.%s > 0 and X.%s.%s > 0", p.name, n.name, p.name, n.name)
+		for _, op := range []string{"<", "<="} {
+			c := m.compare(fmt.Sprintf("chain %s %s %s", a.name, p.name, op), fmt.Sprintf("the %s of what %s leads to are behind those of the node", a.name, p.name), guard, last, op, first, 0)
+			c.need = 4
+			if op == "<" {
+				c.because(fmt.Sprintf("chain %s %s <=", a.name, p.name))
 			}
 		}
 	}
@@ -218,6 +237,7 @@ func (m *maker) countsOf(others []*portrait, shapes []shape) {
 				continue
 			}
 			c := m.compare("total "+f.name+" "+t, fmt.Sprintf("%s is the number of %s", f.name, t), "", "X."+f.name, "==", fmt.Sprintf("COUNT(%s)", t), 0)
+			d := m.compare("others "+f.name+" "+t, fmt.Sprintf("%s is the number of %s but one, as where the first is none", f.name, t), "", "X."+f.name, "==", fmt.Sprintf("COUNT(%s)", t), -1)
 			for _, l := range m.links {
 				if l.array || l.union || !l.leadsTo(t) {
 					continue
@@ -225,6 +245,7 @@ func (m *maker) countsOf(others []*portrait, shapes []shape) {
 				key := "reached " + f.name + " " + l.name
 				if m.reached(key, o, shapes[i], f, l) {
 					c.because(key)
+					d.because(key + " head")
 				}
 			}
 		}
@@ -238,12 +259,13 @@ func (m *maker) reached(key string, o *portrait, s shape, f *field, l *link) boo
 	case tree:
 		if size, ok := newMaker(o).counted(s); ok {
 			m.compare(key, words, "", "X."+f.name, "==", fmt.Sprintf("(X.%s).COUNTED", l.name), 0).with(size)
+			m.compare(key+" head", words+", less the first", "", "X."+f.name, "==", fmt.Sprintf("(X.%s).COUNTED", l.name), -1).with(size)
 			return true
 		}
 	case ring:
 		ring := fmt.Sprintf("COUNT(%s Y: X.%s ->>(%s) Y)", o.name(), l.name, names(s.links))
 		m.compare(key, words, "", "X."+f.name, "==", ring, 0)
-		m.compare(key+" head", words+", less the head of the ring", "", "X."+f.name+" + 1", "==", ring, 0)
+		m.compare(key+" head", words+", less the head of the ring", "", "X."+f.name, "==", ring, -1)
 		return true
 	}
 	return false

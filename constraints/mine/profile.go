@@ -31,6 +31,7 @@ type link struct {
 	edge  bool           // one of the type's edges
 	typed bool           // it is declared to lead to the type itself, or a class that derives from it, so that fields can be named through it
 	union bool           // other members of a union may lie there: that it is NULL says nothing
+	elem  *types.Type    // what it is declared to lead to; nil: unknown
 	to    map[string]int // pointers to nodes, by type
 	set   int            // not NULL
 	null  int
@@ -77,7 +78,7 @@ func portray(r *Run, g *graph.Graph, t *check.NodeType, times []mgpp.Timestamp) 
 	}
 	for i := range t.Edges {
 		c := &t.Edges[i]
-		p.links = append(p.links, &link{name: c.Name, count: c.Count, array: c.Count != 1, edge: true, typed: sameStruct(c.Elem, t.Layout) || c.Elem != nil && derives(c.Elem, t.Layout), union: c.InUnion, to: map[string]int{}})
+		p.links = append(p.links, &link{name: c.Name, count: c.Count, array: c.Count != 1, edge: true, typed: sameStruct(c.Elem, t.Layout) || c.Elem != nil && derives(c.Elem, t.Layout), union: c.InUnion, elem: c.Elem, to: map[string]int{}})
 	}
 	for _, s := range t.Layout.Scalars() {
 		if s.Type == nil || s.VTable || strings.Contains(s.Path, "[") || internal(s.Path) {

@@ -211,9 +211,12 @@ func Propose(ctx context.Context, rec *recording.Recording, o Options) (*mine.Re
 	finder := evidence.NewFinder(rec.Symbols.Sources.Line)
 	names := o.Types
 	if len(names)+len(spec.Types) == 0 {
-		if names, err = onlyType(proposals(a.Hist, rec.Symbols, finder, p)); err != nil {
+		if names, err = onlyType(ofOneBase(proposals(a.Hist, rec.Symbols, finder, p), p)); err != nil {
 			return nil, err
 		}
+	}
+	if tree == nil {
+		names = append(names, derived(names, proposals(a.Hist, rec.Symbols, finder, p), p)...)
 	}
 	run := &mine.Run{
 		Program: p, History: a.Hist, Bias: a.Bias(), Calls: log.calls, Globals: o.Globals, Locals: o.Locals, Types: names, Base: tree, Directives: allocatorDirectives(o.Allocators),
