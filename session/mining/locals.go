@@ -29,22 +29,24 @@ func LeadingLocals(p *symbol.Program, funcs, names []string) (out []check.Local)
 		if strings.ContainsAny(fn, "{#") {
 			continue // a specification can not say it
 		}
-		if into, file, line := p.Inlined(fn); into != "" {
-			why := fmt.Sprintf("the compiler has inlined %s (into %s at %s:%d)", fn, into, symbol.Short(file), line)
-			out = append(out, inlinedLocals(p, fn, why, nodes)...)
-			continue
-		}
-		seen := map[string]bool{}
-		for _, name := range p.LocalNames(fn) {
-			if seen[name] || !mine.PlainName(name) {
+		var own []check.Local
+		names := p.LocalNames(fn)
+		for i, name := range names {
+			if slices.Contains(names[:i], name) || !mine.PlainName(name) {
 				continue
 			}
-			seen[name] = true
 			l := check.Local{Name: name, Func: fn, Frames: p.LookupLocal(fn, name)}
 			if len(l.Frames) > 0 && !slices.ContainsFunc(l.Frames, func(v check.LocalVariable) bool { return !mayHead(v.Type, nodes) }) {
-				out = append(out, l)
+				own = append(own, l)
 			}
 		}
+		if len(own) == 0 && (len(names) > 0 || len(funcs) > maxWatched) {
+			continue // to look for where it is inlined takes a look at all of the program
+		}
+		if into, file, line := p.Inlined(fn); into != "" {
+			own = inlinedLocals(p, fn, fmt.Sprintf("the compiler has inlined %s (into %s at %s:%d)", fn, into, symbol.Short(file), line), nodes)
+		}
+		out = append(out, own...)
 	}
 	return out[:min(len(out), maxLocals)]
 }
