@@ -79,8 +79,8 @@ func fieldNames(list []syntax.Path) string {
 }
 
 // degreeFields resolves the list of X.INDEGREE(left, right).
-func (s *scope) degreeFields(x operand, e *syntax.Select) ([]string, bool) {
-	var fields []string
+func (s *scope) degreeFields(x operand, e *syntax.Select) ([]Field, bool) {
+	var fields []Field
 	for _, f := range e.Fields {
 		found := s.cellNames(x.node, true, f)
 		if found == nil {

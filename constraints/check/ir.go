@@ -2,6 +2,7 @@ package check
 
 import (
 	"slices"
+	"strings"
 
 	"mgtrace/constraints/syntax"
 	"mgtrace/mgpp/coded"
@@ -53,6 +54,26 @@ func (t *NodeType) Is(u *NodeType) bool { return t == u || t != nil && slices.Co
 // rowOf reports whether t is an ARRAY whose elements are what nodes of type u are.
 func (t *NodeType) rowOf(u *NodeType) bool {
 	return t.Array && t.Elem != nil && u.Layout != nil && !u.Array && sameType(t.Elem, u.Layout)
+}
+
+// Field names edge cells in a list such as ->(next): those of this name, or within what has this
+// name, of any type, or of type Of alone.
+type Field struct {
+	Of   *NodeType // nil: any
+	Name string    // "": the elements of an ARRAY
+}
+
+func (f Field) String() string {
+	if f.Of == nil {
+		return f.Name
+	}
+	return strings.TrimSuffix(f.Of.Name+"."+f.Name, ".")
+}
+
+// Means reports whether f names a cell of type t.
+func (f Field) Means(t *NodeType, c *EdgeCell) bool {
+	rest, ok := strings.CutPrefix(c.Name, f.Name)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[') && (f.Of == nil || t.Is(f.Of))
 }
 
 // EdgeCell is a pointer cell, or an array of them, of a NodeType.
@@ -256,13 +277,12 @@ type (
 		Base Expr
 		Attr *Attribute
 	}
-	// Degree is X.INDEGREE or X.OUTDEGREE. Fields indexes NodeType.Edges of
-	// the types concerned by name; nil: the default ones.
+	// Degree is X.INDEGREE or X.OUTDEGREE. Fields are the cells that count; nil: the default ones.
 	Degree struct {
 		Src    string
 		Base   Expr
 		In     bool
-		Fields []string
+		Fields []Field
 	}
 	// Builtin is X.SIZE, A.COUNT, X.DANGLING, (X.f).EXISTS, X.p.TAG. The Base of
 	// Tag is a Load whose own Coded is Plain: the word as it lies in memory; the
@@ -301,7 +321,7 @@ type (
 		Path     bool
 		Not      bool
 		From, To Expr
-		Fields   []string
+		Fields   []Field
 	}
 	// Aggregate is COUNT(T), COUNT(T Y: g) (Slot: Y's) or SUM(I in a to b: e)
 	// (Slot: I's index slot).
@@ -489,7 +509,7 @@ type Root struct {
 	Type   *NodeType
 	Global int    // index in Spec.Globals
 	Place  *Place // where in the global
-	Via    []string
+	Via    []Field
 	Pos    syntax.Pos
 }
 

@@ -1,6 +1,8 @@
 package check
 
 import (
+	"strings"
+
 	"mgtrace/constraints/syntax"
 	"mgtrace/types"
 )
@@ -255,25 +257,35 @@ func (s *scope) end(e syntax.Expr, r *syntax.Relation) (operand, bool) {
 	return o, false
 }
 
-// cellNames resolves a field of a list such as ->(next): names of edge cells of
+// cellNames resolves a field of a list such as ->(next): edge cells of
 // t, or (any, or t unknown) of some type. The elements of an ARRAY type, and the pointers
-// in them, go by the type's name.
-func (s *scope) cellNames(t *NodeType, any bool, f syntax.Path) []string {
-	var found, all []string
+// in them, go by the type's name; "T.f" is f of type T alone.
+func (s *scope) cellNames(t *NodeType, any bool, f syntax.Path) []Field {
+	var found, ofType []Field
+	var all []string
 	for _, u := range s.spec.Types {
 		if t != nil && u != t && (!any || u.Group != t.Group) {
 			continue
 		}
+		of, qualified := strings.CutPrefix(f.Name, u.Name+".")
 		for _, cell := range u.Edges {
 			name := cell.Name
 			if name == "" { // the elements of an array type: their list has its name
 				name = u.Name
 			}
 			all = addOnce(all, name)
-			if names(f.Name, name) || u.Array && f.Name == u.Name {
-				found = addOnce(found, cell.Name)
+			switch {
+			case u.Array && f.Name == u.Name:
+				found = addOnce(found, Field{Of: u, Name: cell.Name})
+			case names(f.Name, name):
+				found = addOnce(found, Field{Name: cell.Name})
+			case qualified && names(of, name):
+				ofType = addOnce(ofType, Field{Of: u, Name: cell.Name})
 			}
 		}
+	}
+	if found == nil {
+		found = ofType
 	}
 	switch {
 	case found != nil:

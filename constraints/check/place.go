@@ -340,6 +340,9 @@ func (s *scope) fieldNumber(x operand, n Expr, e *syntax.Index) operand {
 			return operand{}
 		}
 		to := s.pointedBy(x.node, t)
+		if to != x.node && t.Kind != types.Pointer {
+			t = to.Layout // the pointers of its elements lead there
+		}
 		return operand{kind: kindAny, expr: &FieldN{Src: syntax.ExprString(e), Base: x.expr, N: n, Of: x.node, To: to},
 			pos: e.Pos, node: to, typ: t, byNumber: true}
 	}

@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"slices"
 
+	"mgtrace/constraints/check"
 	"mgtrace/constraints/graph"
 )
 
 // tarjan finds strongly connected components without recursion.
 type tarjan struct {
 	e        *env
-	fields   []string
+	fields   []check.Field
 	index    map[graph.ObjID]int32 // from 1
 	low      map[graph.ObjID]int32
 	on       map[graph.ObjID]bool
@@ -27,7 +28,7 @@ type call struct {
 	self bool
 }
 
-func (e *env) tarjan(fields []string) *tarjan {
+func (e *env) tarjan(fields []check.Field) *tarjan {
 	return &tarjan{e: e, fields: fields, index: map[graph.ObjID]int32{}, low: map[graph.ObjID]int32{}, on: map[graph.ObjID]bool{}}
 }
 

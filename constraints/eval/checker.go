@@ -70,8 +70,8 @@ type Checker struct {
 type info struct {
 	*check.Constraint
 	guard, body uses
-	acyclic     bool     // X ->> Y => Y !->> X, or X !->> X
-	fields      []string // of its paths
+	acyclic     bool          // X ->> Y => Y !->> X, or X !->> X
+	fields      []check.Field // of its paths
 	types       []*check.NodeType
 	surely      *surely // nil: it is not compiled
 	attrs       bool    // it reads attributes

@@ -19,6 +19,25 @@ type dnode;
 const rows = `ARRAY rows OF struct dnode; together dnode, rows;
 `
 
+// items that are in two lists, and an array of the heads of both.
+const pairs = `struct item { int key; struct item *name, *rank; }; struct heads { struct item *name, *rank; };
+type item; ARRAY pairs OF struct heads; together pairs, item;
+`
+
+// heads makes an array of two heads, and three items: the first array element leads to the first by name and to the second by
+// rank, and that leads to the third.
+func (w *world) heads() (array trace.Addr, items []trace.Addr) {
+	array = w.alloc("pairs", 32, true)
+	for i := range 3 {
+		items = append(items, w.alloc("item", 24, true))
+		w.put4(items[i], uint32(i+1))
+	}
+	w.put8(array, uint64(items[0]))
+	w.put8(array+8, uint64(items[1]))
+	w.put8(items[0]+16, uint64(items[2]))
+	return array, items
+}
+
 // a list of nodes linked both ways; what lacks is NULL.
 func (w *world) dlist(n int) []trace.Addr {
 	var a []trace.Addr
@@ -156,6 +175,19 @@ func TestLanguage(t *testing.T) {
 			w.put4(a[0], 1)
 			w.put4(a[1], 3)
 		}, []string{"c1 A=refs#1: A[I].key is 3"}},
+		{"behind a field of an element, by a number", pairs + `pairs A; for I in 1 to 2 * A.COUNT, A[I] != NULL => A[I].key == I;`, func(w *world) {
+			_, items := w.heads()
+			w.put4(items[1], 5)
+		}, []string{"c1 A=pairs#1: A[I].key is 5"}},
+		{"an array's name means its elements alone", pairs + `pairs A; COUNT(item X: A ->>(pairs, name) X) == 2;
+			pairs A; COUNT(item X: A ->>(pairs, name, rank) X) == 3;
+			item X; X.INDEGREE(pairs) <= 1; item X; X.key == 3 => X.INDEGREE(pairs) == 1;`, func(w *world) {
+			w.heads()
+		}, []string{"c4 X=item#3: X.INDEGREE(pairs) is 0"}},
+		{"a field of one type", pairs + `pairs A; COUNT(item X: A ->>(pairs.rank, item.rank) X) == 1;
+			pairs A; COUNT(item X: A ->>(rank) X) == 1; pairs A; COUNT(item X: A ->>(pairs.name, item.rank) X) == 1;`, func(w *world) {
+			w.heads()
+		}, []string{"c3 A=pairs#1: COUNT(item X: A ->>(pairs.name, item.rank) X) is 2"}},
 		{"an array of what nodes are, by an index", dnode + rows + `dnode X; X.next == NULL or X.next[0].key == 7; dnode X; X.next[1].n == 2; dnode X; X.next.COUNT == 3;`, func(w *world) {
 			r := w.alloc("rows", 48, true)
 			w.put4(r, 7)

@@ -125,7 +125,7 @@ func (e *env) reach(k pathKey) map[graph.ObjID]bool {
 }
 
 // search looks for a path, breadth first.
-func (e *env) search(fields []string, from, to graph.ObjID) bool {
+func (e *env) search(fields []check.Field, from, to graph.ObjID) bool {
 	if e.rec != nil {
 		return e.trail(fields, from).leads(e, fields, to)
 	}
@@ -162,7 +162,7 @@ type sweep struct {
 // sweepKey names its start and the fields that it follows, by the first of them.
 type sweepKey struct {
 	from   graph.ObjID
-	fields *string
+	fields *check.Field
 }
 
 const (
@@ -172,7 +172,7 @@ const (
 
 // sweep returns the one from an object, nil if this is the first search from there, or there are
 // too many.
-func (e *env) sweep(fields []string, from graph.ObjID) *sweep {
+func (e *env) sweep(fields []check.Field, from graph.ObjID) *sweep {
 	k := sweepKey{from: from}
 	if len(fields) > 0 {
 		k.fields = &fields[0]
@@ -194,7 +194,7 @@ func (e *env) sweep(fields []string, from graph.ObjID) *sweep {
 }
 
 // leads reports whether one or more edges lead from the start to an object.
-func (w *sweep) leads(e *env, fields []string, to graph.ObjID) bool {
+func (w *sweep) leads(e *env, fields []check.Field, to graph.ObjID) bool {
 	for !w.seen[to] {
 		if w.steps == len(w.queue) {
 			return false
@@ -236,9 +236,19 @@ type trailKey struct {
 	fields string
 }
 
+// fieldList writes a list of fields.
+func fieldList(fields []check.Field) string {
+	var b strings.Builder
+	for _, f := range fields {
+		b.WriteString(f.String())
+		b.WriteByte(' ')
+	}
+	return b.String()
+}
+
 // trail returns the one from an object along some fields.
-func (e *env) trail(fields []string, from graph.ObjID) *trail {
-	k := trailKey{from, strings.Join(fields, " ")}
+func (e *env) trail(fields []check.Field, from graph.ObjID) *trail {
+	k := trailKey{from, fieldList(fields)}
 	w := e.trails[k]
 	if w == nil {
 		w = &trail{queue: []graph.ObjID{from}, by: map[graph.ObjID]int32{}}
@@ -252,7 +262,7 @@ func (e *env) trail(fields []string, from graph.ObjID) *trail {
 
 // leads reports whether a path leads to an object. It depends on the path's steps, or on
 // all of them if there is none.
-func (w *trail) leads(e *env, fields []string, to graph.ObjID) bool {
+func (w *trail) leads(e *env, fields []check.Field, to graph.ObjID) bool {
 	for {
 		if at, ok := w.by[to]; ok {
 			for ; w.tell(e.rec, at); at = w.by[w.queue[at]] {
@@ -298,7 +308,7 @@ func (w *trail) tellAll(r *recorder) {
 }
 
 // step takes the next object's successors.
-func (w *trail) step(e *env, fields []string) {
+func (w *trail) step(e *env, fields []check.Field) {
 	at := len(w.parts)
 	o := w.queue[at]
 	e.visited()

@@ -116,8 +116,8 @@ func (c *Checker) followed(h hop, r []graph.Reads) {
 }
 
 // pathFields returns the fields that relations, degrees and roots name.
-func pathFields(spec *check.Spec) []string {
-	fields := []string{}
+func pathFields(spec *check.Spec) []check.Field {
+	fields := []check.Field{}
 	check.Walk(spec, func(x check.Expr) {
 		switch x := x.(type) {
 		case *check.Relation:

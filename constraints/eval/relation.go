@@ -37,7 +37,7 @@ func (e *env) relation(x *check.Relation) value {
 }
 
 // edge reports whether a counting cell of one object leads to the other.
-func (e *env) edge(from, to graph.ObjID, fields []string) bool {
+func (e *env) edge(from, to graph.ObjID, fields []check.Field) bool {
 	typ := e.g.Object(from).Type
 	size := e.g.Size(from, e.t)
 	found := false
@@ -60,12 +60,12 @@ func (e *env) edge(from, to graph.ObjID, fields []string) bool {
 
 // counts reports whether the i-th edge cell of a type is one of the fields, or
 // counts by default.
-func counts(t *check.NodeType, i int, fields []string) bool {
+func counts(t *check.NodeType, i int, fields []check.Field) bool {
 	if fields == nil {
 		return t.Default == 0 || i < t.Default
 	}
 	for _, f := range fields {
-		if graph.Matches(&t.Edges[i], f) {
+		if f.Means(t, &t.Edges[i]) {
 			return true
 		}
 	}
@@ -137,7 +137,7 @@ func (e *env) degree(x *check.Degree) value {
 	return number(e.outDegree(o, typ, x.Fields))
 }
 
-func (e *env) inDegree(o graph.ObjID, typ *check.NodeType, fields []string) int64 {
+func (e *env) inDegree(o graph.ObjID, typ *check.NodeType, fields []check.Field) int64 {
 	if e.rec != nil {
 		e.rec.dep(Dep{Kind: DepIn, Obj: o})
 	}
@@ -153,7 +153,7 @@ func (e *env) inDegree(o graph.ObjID, typ *check.NodeType, fields []string) int6
 }
 
 // counted reports whether a pointer cell is an edge of o's structure.
-func (e *env) counted(r *graph.Ref, typ *check.NodeType, fields []string) bool {
+func (e *env) counted(r *graph.Ref, typ *check.NodeType, fields []check.Field) bool {
 	if !r.Edge {
 		return false
 	}
@@ -162,7 +162,7 @@ func (e *env) counted(r *graph.Ref, typ *check.NodeType, fields []string) bool {
 		graph.Counts(from, r.Cell, fields) && e.applies(r.From, r.Cell, r.Elem) == yes && !e.isSentinel(r.From)
 }
 
-func (e *env) outDegree(o graph.ObjID, typ *check.NodeType, fields []string) int64 {
+func (e *env) outDegree(o graph.ObjID, typ *check.NodeType, fields []check.Field) int64 {
 	n, size := int64(0), e.g.Size(o, e.t)
 	for i := range typ.Edges {
 		if !counts(typ, i, fields) {
@@ -180,12 +180,12 @@ func (e *env) outDegree(o graph.ObjID, typ *check.NodeType, fields []string) int
 
 // successors appends the objects that o's edges lead to, over all declared
 // types.
-func (e *env) successors(o graph.ObjID, fields []string, buf []graph.ObjID) []graph.ObjID {
+func (e *env) successors(o graph.ObjID, fields []check.Field, buf []graph.ObjID) []graph.ObjID {
 	return e.successorsIn(o, fields, 0, math.MaxInt64, buf)
 }
 
 // successorsBy is successors by those cells only that d touches, if that is not nil.
-func (e *env) successorsBy(o graph.ObjID, fields []string, d *graph.Dirt, buf []graph.ObjID) []graph.ObjID {
+func (e *env) successorsBy(o graph.ObjID, fields []check.Field, d *graph.Dirt, buf []graph.ObjID) []graph.ObjID {
 	if d == nil || d.Life {
 		return e.successors(o, fields, buf)
 	}
@@ -194,7 +194,7 @@ func (e *env) successorsBy(o graph.ObjID, fields []string, d *graph.Dirt, buf []
 }
 
 // successorsIn is successors by those cells only that overlap the bytes [lo, hi) of o.
-func (e *env) successorsIn(o graph.ObjID, fields []string, lo, hi int64, buf []graph.ObjID) []graph.ObjID {
+func (e *env) successorsIn(o graph.ObjID, fields []check.Field, lo, hi int64, buf []graph.ObjID) []graph.ObjID {
 	typ := e.g.Object(o).Type
 	if typ == nil {
 		return buf
@@ -215,7 +215,7 @@ func (e *env) successorsIn(o graph.ObjID, fields []string, lo, hi int64, buf []g
 }
 
 // predecessors appends the objects with edges to o.
-func (e *env) predecessors(o graph.ObjID, fields []string, buf []graph.ObjID) []graph.ObjID {
+func (e *env) predecessors(o graph.ObjID, fields []check.Field, buf []graph.ObjID) []graph.ObjID {
 	if e.rec != nil {
 		e.rec.dep(Dep{Kind: DepIn, Obj: o})
 	}
@@ -230,7 +230,7 @@ func (e *env) predecessors(o graph.ObjID, fields []string, buf []graph.ObjID) []
 }
 
 // isEdge reports whether a pointer cell is an edge by one of the fields.
-func (e *env) isEdge(r *graph.Ref, fields []string) bool {
+func (e *env) isEdge(r *graph.Ref, fields []check.Field) bool {
 	from := e.g.Object(r.From).Type
 	return r.Edge && from != nil && e.g.Alive(r.From, e.t) && graph.Counts(from, r.Cell, fields) && e.applies(r.From, r.Cell, r.Elem) == yes
 }

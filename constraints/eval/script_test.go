@@ -169,6 +169,25 @@ reach: entry X; table T; T ->> X or X.used == 0;
 		{"table", 16, []uint64{8}, []uint64{0, 4}, false},
 		{"slots", 48, []uint64{8, 24, 40}, []uint64{0, 4, 16, 20, 32, 36}, true},
 	}},
+	"pairs": {`
+struct item { int key; int at; struct item *name, *rank; };
+struct heads { struct item *name, *rank; };
+type item;
+ARRAY pairs OF struct heads;
+ARRAY more OF struct item *;
+together pairs, more, item;
+named: pairs A; COUNT(item X: A ->>(pairs.name, item.name) X) <= 2;
+both:  pairs A; item X; A ->>(pairs, name) X => X.key < 3;
+cross: pairs A; item X; A ->>(pairs.name, item.rank) X => X.at < 3;
+once:  item X; X.INDEGREE(pairs) + X.INDEGREE(more) <= 1;
+more:  more A; item X; A ->>(more) X => X.key == X.at;
+keys:  pairs A; for I in 1 to 2 * A.COUNT, A[I] == NULL or A[I].key < 3;
+acyc:  item X, Y; X ->>(item.rank) Y => Y !->>(item.rank) X;
+`, []shape{
+		{"item", 24, []uint64{8, 16}, []uint64{0, 4}, false},
+		{"pairs", 32, []uint64{0, 8, 16, 24}, nil, true},
+		{"more", 16, []uint64{0, 8}, nil, true},
+	}},
 	"elements": {`
 struct base { int active; int at; };
 struct timer { int active; int at; struct timer *next; };

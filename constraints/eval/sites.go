@@ -44,7 +44,7 @@ type site struct {
 	edges  bool            // readsBytes: nothing but edges, and the object's size
 	number bool            // readsBytes: a number, no pointer
 	attr   int32
-	fields []string        // readsPath
+	fields []check.Field   // readsPath
 	way    *check.Relation // readsReach
 	count  int             // readsCount: index in Checker.counts
 	pin    *check.Load     // readsPin

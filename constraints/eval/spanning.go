@@ -3,6 +3,7 @@ package eval
 import (
 	"slices"
 
+	"mgtrace/constraints/check"
 	"mgtrace/constraints/graph"
 )
 
@@ -14,7 +15,7 @@ import (
 // at which the ways begin: that may be in the set too, if a way leads back to it.
 type spanning struct {
 	end    func(e *env) graph.ObjID // where the ways begin, 0: nowhere
-	fields []string                 // the edges that count
+	fields []check.Field            // the edges that count
 	in     bool                     // the edges that the way goes are those that lead to an object, not from it
 	ranges bool                     // a range: end is in it, sentinels are not
 

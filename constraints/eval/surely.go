@@ -361,7 +361,7 @@ func compileRelation(x *check.Relation) compiled {
 
 // eachLed calls f for what the pointers of a node lead to by some fields, nil: those that count by default, until it returns false. It
 // returns false where of one of those before that it is not known.
-func (e *env) eachLed(from graph.ObjID, fields []string, f func(graph.ObjID) bool) bool {
+func (e *env) eachLed(from graph.ObjID, fields []check.Field, f func(graph.ObjID) bool) bool {
 	typ := e.g.Object(from).Type
 	if typ == nil || typ.Array {
 		return false

@@ -167,7 +167,7 @@ func (g *Graph) CellAddr(o ObjID, c *check.EdgeCell, elem int64) trace.Addr {
 
 // Counts reports whether a cell of a type is one of a field list, or one of
 // the type's default cells if the list is nil.
-func Counts(t *check.NodeType, c *check.EdgeCell, fields []string) bool {
+func Counts(t *check.NodeType, c *check.EdgeCell, fields []check.Field) bool {
 	if fields == nil {
 		for i := range t.Edges {
 			if &t.Edges[i] == c {
@@ -177,7 +177,7 @@ func Counts(t *check.NodeType, c *check.EdgeCell, fields []string) bool {
 		return false
 	}
 	for _, f := range fields {
-		if Matches(c, f) {
+		if f.Means(t, c) {
 			return true
 		}
 	}

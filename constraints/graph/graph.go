@@ -44,7 +44,7 @@ type Graph struct {
 	fills      bool                 // some object's layout does
 	short      []ObjID              // see overhangs
 	reads      []Reads              // of SetReads
-	pathFields []string             // likewise
+	pathFields []check.Field        // likewise
 	inward     bool                 // a pointer leads into the middle of an object whose layout is narrow
 	wide       bool                 // see Wide
 	tangling   bool                 // members have just been found not to lie apart
@@ -550,11 +550,13 @@ func (g *Graph) resizeObject(o ObjID, size uint64, t mgpp.Timestamp) {
 	fresh := make([]slot, b.lay.slots(size))
 	for ci := range b.lay.cells {
 		c := b.lay.cells[ci].EdgeCell
-		was, is := elems(c, old), elems(c, size)
-		for e := is; e < was; e++ {
-			g.point(ref{o, int32(ci), int32(e)}, 0, 0, t)
+		for e := elems(c, size); e < elems(c, old); e++ {
+			g.point(ref{o, int32(ci), int32(e)}, 0, 0, t) // may move what another cell has in the list of its target
 		}
-		for e := int64(0); e < min(was, is); e++ {
+	}
+	for ci := range b.lay.cells {
+		c := b.lay.cells[ci].EdgeCell
+		for e := int64(0); e < min(elems(c, old), elems(c, size)); e++ {
 			fresh[b.lay.slotOf(ci, e, size)] = oldSlots[b.lay.slotOf(ci, e, old)]
 		}
 	}

@@ -1,8 +1,6 @@
 package graph
 
 import (
-	"strings"
-
 	"mgtrace/constraints/check"
 	"mgtrace/mgpp/coded"
 	"mgtrace/types"
@@ -235,11 +233,4 @@ func Overlap(c *check.EdgeCell, lo, hi int64, size uint64) (a, b int64) {
 		a = b
 	}
 	return a, b
-}
-
-// Matches reports whether a cell is meant by a field name: the cell's own, or
-// the name of something that contains it ("link" for "link.next").
-func Matches(c *check.EdgeCell, field string) bool {
-	rest, ok := strings.CutPrefix(c.Name, field)
-	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }

@@ -19,7 +19,7 @@ type Reads struct {
 //
 // Where objects lie within others, and for declared globals, all is taken to be
 // read: what a pointer into the one reads may be a byte of the other.
-func (g *Graph) SetReads(reads []Reads, fields []string) {
+func (g *Graph) SetReads(reads []Reads, fields []check.Field) {
 	if g.now > 0 || g.objs.len() > 1 || len(reads) != len(g.layouts) {
 		return
 	}
@@ -94,7 +94,7 @@ func (g *Graph) ofGlobal(t *check.NodeType) bool {
 }
 
 // restrict has the layout keep the cells that matter, and remember which bytes do.
-func (l *layout) restrict(r *Reads, fields []string) {
+func (l *layout) restrict(r *Reads, fields []check.Field) {
 	l.some = true
 	for _, s := range r.Spans {
 		if s[0] < 0 {

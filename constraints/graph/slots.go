@@ -150,7 +150,7 @@ func (b *object) holds(off uint64) bool {
 
 // Edges returns how many edges of o's structure lead to it at t, by some fields, nil: those that count by default, where that is
 // known without a look at the history: the cells are in use whatever they hold.
-func (g *Graph) Edges(o ObjID, fields []string, t mgpp.Timestamp) (n int64, known bool) {
+func (g *Graph) Edges(o ObjID, fields []check.Field, t mgpp.Timestamp) (n int64, known bool) {
 	b := g.objs.at(o)
 	if g.unsettled() || len(g.nils) > 0 || b.Type == nil || t != g.now && g.put.on {
 		return 0, false
@@ -196,7 +196,7 @@ func (g *Graph) Edges(o ObjID, fields []string, t mgpp.Timestamp) (n int64, know
 
 // edges is 1 if a pointer that leads to b is such an edge of its structure, 0 if not. It is not plain where that
 // depends on what else there is.
-func (g *Graph) edges(b *object, r *inRef, fields []string) (n int64, plain bool) {
+func (g *Graph) edges(b *object, r *inRef, fields []check.Field) (n int64, plain bool) {
 	from := g.objs.at(r.from)
 	switch c := &from.lay.cells[r.cell]; {
 	case fields == nil && !c.counts, !c.edge || from.Type == nil || from.Type.Group != b.Type.Group,

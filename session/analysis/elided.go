@@ -428,9 +428,9 @@ func (a *Analysis) counted(found []eval.Inconsistency) []eval.Inconsistency {
 }
 
 // ownerless: no node that has the field was ever there.
-func (a *Analysis) ownerless(field string) bool {
+func (a *Analysis) ownerless(field check.Field) bool {
 	return !slices.ContainsFunc(a.spec.Types, func(t *check.NodeType) bool {
-		return a.Graph.EverBorn(t) && slices.ContainsFunc(t.Edges, func(c check.EdgeCell) bool { return c.Name == field })
+		return a.Graph.EverBorn(t) && slices.ContainsFunc(t.Edges, func(c check.EdgeCell) bool { return field.Means(t, &c) })
 	})
 }
 
