@@ -407,11 +407,22 @@ func (e *env) eachDangling(o graph.ObjID, f func(c *check.EdgeCell, elem int64, 
 			if e.rec != nil {
 				e.recordTarget(p)
 			}
-			if e.strays(c, p) && !f(c, k, p) {
+			if e.strays(c, p) && !e.leftOver(o, tgt.Since) && !f(c, k, p) {
 				return
 			}
 		}
 	}
+}
+
+// leftOver reports whether what was written to a node at t is what lay in its block when an allocator of the program's own
+// gave it out: as in a new block of malloc's, a pointer there that the program has not stored since means nothing.
+func (e *env) leftOver(o graph.ObjID, t mgpp.Timestamp) bool {
+	b := e.g.Object(o)
+	if b.Host == 0 || b.Type.Intrusive {
+		return false
+	}
+	n, ok := e.v.Node(b.Host)
+	return ok && n.Alloc != "" && !n.Before && !n.Tracked && n.Global == 0 && e.c.hist.Op(t).Name == trace.UnrecordedWrite
 }
 
 // strays reports whether a cell's pointer leads to nothing that it may lead to.

@@ -119,7 +119,7 @@ func (a *Analysis) locate(c *report.CPoint, p *point) {
 			c.Suspects = append(c.Suspects, out)
 		}
 	}
-	c.Notes = slices.Concat(c.Notes, a.locationNotes(&res), a.untriedNote(&res), a.racedNote(&res), a.outsideNote(p), a.apartNote(p))
+	c.Notes = slices.Concat(c.Notes, a.locationNotes(&res), a.leftoverNote(p), a.untriedNote(&res), a.racedNote(&res), a.outsideNote(p), a.apartNote(p))
 	if len(p.Open) > 0 && p.Kind == "crash" {
 		c.Temporary = a.temporary(p)
 	}
@@ -193,9 +193,10 @@ func (a *Analysis) locationNotes(r *faultloc.Result) []string {
 			out = append(out, fmt.Sprintf("%s there already when the history begins, %s: what broke it is older, and can not be named", report.Plural(n, "inconsistency was", "inconsistencies were"), a.begins))
 		}
 	}
-	if n := len(r.Unseen); n > 0 {
+	unseen := slices.DeleteFunc(slices.Clone(r.Unseen), a.unrecordedWrite)
+	if n := len(unseen); n > 0 {
 		out = append(out, fmt.Sprintf("%s that nobody is accused of contributed: an audit found memory changed by something that mgtrace did not see, before change %s",
-			report.Plural(n, "write", "writes"), report.Thousands(uint64(r.Unseen[0]))))
+			report.Plural(n, "write", "writes"), report.Thousands(uint64(unseen[0]))))
 	}
 	if n := len(r.Others); n > 0 {
 		var at []string
