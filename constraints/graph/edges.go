@@ -48,12 +48,15 @@ func (g *Graph) appendRefs(t mgpp.Timestamp, changed []Span, o ObjID, buf []Ref)
 	}
 	past := b.rare().past
 	if first := len(past); first > 0 {
-		if past[first-1].until > t {
-			first = sort.Search(len(past), func(i int) bool { return past[i].until > t })
+		if mgpp.Timestamp(past[first-1].until) > t {
+			first = sort.Search(len(past), func(i int) bool { return mgpp.Timestamp(past[i].until) > t })
 		}
 		for i := first; i < len(past); i++ {
 			if p := &past[i]; mgpp.Timestamp(p.since) <= t {
-				buf = g.appendRef(buf, &p.inRef, changed)
+				n := len(buf)
+				if buf = g.appendRef(buf, &p.inRef, changed); len(buf) > n {
+					buf[n].Off = g.bytes(p.off)
+				}
 			}
 		}
 	}
@@ -78,7 +81,7 @@ func (g *Graph) appendRef(buf []Ref, r *inRef, changed []Span) []Ref {
 	}
 	buf = append(buf, Ref{})
 	k := &buf[len(buf)-1] // filled where it lies: a copy of what has just been written takes longer
-	k.From, k.Cell, k.Edge, k.Elem, k.Addr, k.Off = r.from, c.EdgeCell, c.edge, int64(r.elem), addr, r.off
+	k.From, k.Cell, k.Edge, k.Elem, k.Addr, k.Off = r.from, c.EdgeCell, c.edge, int64(r.elem), addr, g.into(r)
 	return buf
 }
 

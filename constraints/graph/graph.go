@@ -34,6 +34,7 @@ type Graph struct {
 	pops       []population
 	globals    []ObjID // by index in Spec.Globals
 	nils       []Span
+	far        []uint64              // offsets that have more than 31 bits
 	loose      map[mgpp.NodeID][]ref // pointers into blocks where no object is, or past their ends
 	members    members
 	places     places
@@ -120,7 +121,7 @@ func (b *object) toRare() *more {
 type slot struct {
 	to  ObjID
 	pos int32
-	off uint64 // to 0: holdsNull, or 0 where that is not known
+	off offset // to 0: holdsNull, or 0 where that is not known
 }
 
 const holdsNull = 1
@@ -134,15 +135,58 @@ type ref struct {
 
 // inRef is a pointer cell that leads to an object now.
 type inRef struct {
-	ref
+	from  ObjID
+	elem  int32  // as in ref
 	since uint32 // of times there are no more in a history
-	off   uint64 // into the object
+	cell  uint16
+	near  uint16 // where in the object it leads to; notNear: the cell's slot says it
 }
+
+// notNear is an inRef.near: the offset is larger, or as large.
+const notNear = 1<<16 - 1
+
+func (r *inRef) ref() ref { return ref{r.from, int32(r.cell), r.elem} }
 
 // pastRef is a pointer cell that led to an object in [since, until).
 type pastRef struct {
 	inRef
-	until mgpp.Timestamp
+	until uint32
+	off   offset
+}
+
+// offset is where in an object a pointer leads to. From firstFar on it is a number of Graph.far.
+type offset uint32
+
+const firstFar = 1 << 31
+
+// code is an offset in 32 bits.
+func (g *Graph) code(off uint64) offset {
+	if off < firstFar {
+		return offset(off)
+	}
+	if n := len(g.far); n == 0 || g.far[n-1] != off {
+		g.far = append(g.far, off)
+	}
+	return offset(firstFar + len(g.far) - 1)
+}
+
+// bytes is an offset as it is.
+func (g *Graph) bytes(off offset) uint64 {
+	if off < firstFar {
+		return uint64(off)
+	}
+	return g.far[off-firstFar]
+}
+
+// into is where a pointer leads to in the object in whose list it stands.
+func (g *Graph) into(r *inRef) uint64 {
+	if r.near == notNear {
+		b := g.objs.at(r.from)
+		if at := b.lay.slotOf(int(r.cell), int64(r.elem), b.Size); at < len(b.slots) {
+			return g.bytes(b.slots[at].off)
+		}
+	}
+	return uint64(r.near)
 }
 
 // resize is a size that an object had until a resize at that time.
@@ -564,7 +608,7 @@ func (g *Graph) resizeObject(o ObjID, size uint64, t mgpp.Timestamp) {
 	b.Size, b.slots = size, fresh
 	g.overhangs(b, 0)
 	for i := range b.in {
-		g.overhangs(b, b.in[i].off)
+		g.overhangs(b, g.into(&b.in[i]))
 	}
 	if size > old {
 		g.places.put(o, b.Addr+trace.Addr(old), b.Addr+trace.Addr(size), g.lives)

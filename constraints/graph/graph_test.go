@@ -492,3 +492,76 @@ func TestHuge(t *testing.T) {
 	g.Advance()
 	expect(t, g, h.At(h.Now()), "table#1.[2] -> node#1")
 }
+
+// Pointers lead to where they lead in an object of any size, now and then, and are found there whatever ends.
+func TestFarInside(t *testing.T) {
+	const large, of = 5 << 30, trace.Addr(1 << 40)
+	offsets := []uint64{8, 1<<16 - 2, 1<<16 - 1, 1 << 16, 1<<31 - 1, 1 << 31, 1<<32 + 8, 1 << 31, 0}
+	for _, deferred := range []bool{false, true} {
+		h, g := setup(t, nodes)
+		if deferred && !g.Defer(0) {
+			t.Fatal("nothing can be put off")
+		}
+		alloc(t, h, "node", 0x1000, 24)
+		alloc(t, h, "node", 0x2000, 24)
+		alloc(t, h, "node", of, large)
+		g.Advance()
+		var times []mgpp.Timestamp
+		for _, off := range offsets {
+			put(t, h, 0x1008, of+trace.Addr(off))
+			put(t, h, 0x2010, of+trace.Addr(off))
+			g.Advance()
+			times = append(times, h.Now())
+			if to, v, known := g.Leads(1, 0x1008, h.Now()); known && (to != 3 || v != uint64(of)+off) {
+				t.Errorf("%#x: leads to %d, %#x", off, to, v)
+			}
+			into(t, g, h.Now(), off, 2)
+		}
+		g.Exact()
+		for i, at := range times {
+			into(t, g, at, offsets[i], 2)
+		}
+		put(t, h, 0x1008, of+1<<31)
+		apply(t, h, trace.Event{Kind: trace.KindFree, Addr: 0x2000, Name: "free"})
+		g.Advance()
+		into(t, g, h.Now(), 1<<31, 1)
+	}
+}
+
+// into holds the edges that lead to the third object to how many there are, and where in it they lead.
+func into(t *testing.T, g *graph.Graph, at mgpp.Timestamp, off uint64, n int) {
+	t.Helper()
+	in := g.In(g.History().At(at), 3)
+	if len(in) != n {
+		t.Errorf("at %d: %d edges, want %d", at, len(in), n)
+	}
+	for _, e := range in {
+		if e.Offset != off {
+			t.Errorf("at %d: into %#x, want %#x", at, e.Offset, off)
+		}
+	}
+}
+
+// A pointer far into an object that has ended is as well known as others, when what held it has ended too.
+func TestFarInsideEnded(t *testing.T) {
+	for _, off := range []trace.Addr{8, 1 << 16, 1 << 31} {
+		h, g := setup(t, nodes)
+		if !g.Defer(0) {
+			t.Fatal("nothing can be put off")
+		}
+		g.Follow()
+		alloc(t, h, "node", 0x1000, 24)
+		alloc(t, h, "node", 0x100000000, 5<<30)
+		put(t, h, 0x1008, 0x100000000+off)
+		g.Advance()
+		g.Follow()
+		before := h.Now()
+		apply(t, h, trace.Event{Kind: trace.KindFree, Addr: 0x100000000, Name: "free"})
+		apply(t, h, trace.Event{Kind: trace.KindFree, Addr: 0x1000, Name: "free"})
+		g.Advance()
+		refs := g.AppendRefs(h.At(before), nil, 2, nil)
+		if len(refs) != 1 || refs[0].Off != uint64(off) {
+			t.Errorf("%#x: %v led there", off, refs)
+		}
+	}
+}

@@ -1,6 +1,8 @@
 package graph
 
 import (
+	"math"
+
 	"mgtrace/constraints/check"
 	"mgtrace/mgpp/coded"
 	"mgtrace/types"
@@ -126,8 +128,8 @@ func untyped(t *types.Type) *layout {
 }
 
 func (l *layout) add(c *check.EdgeCell, edge bool) {
-	if c.Stride <= 0 && c.Count != 1 {
-		return // a malformed cell has no elements
+	if c.Stride <= 0 && c.Count != 1 || len(l.cells) > math.MaxUint16 {
+		return // a malformed cell has no elements; nor has any type as many fields: inRef.cell
 	}
 	k := cell{EdgeCell: c, edge: edge, slot: l.fixed, counts: edge && Counts(l.typ, c, nil)}
 	k.plain = !c.Conditional() && c.Own == (check.Span{}) && (l.typ == nil || !l.typ.Array)

@@ -13,8 +13,8 @@ func TestNodesAreSmall(t *testing.T) {
 		is, limit uintptr
 	}{
 		{"object", unsafe.Sizeof(object{}), 144},
-		{"slot", unsafe.Sizeof(slot{}), 16},
-		{"inRef", unsafe.Sizeof(inRef{}), 24},
+		{"slot", unsafe.Sizeof(slot{}), 12},
+		{"inRef", unsafe.Sizeof(inRef{}), 16},
 	} {
 		if s.is > s.limit {
 			t.Errorf("%s: %d bytes, at most %d", s.name, s.is, s.limit)

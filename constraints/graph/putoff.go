@@ -51,7 +51,7 @@ func (g *Graph) Defer(after int) bool {
 // forget gives up the edges that led to an object before the last Follow: the head of a list that is pushed to
 // has had one for each of its nodes, and nobody asks for them as long as nothing is broken.
 func (g *Graph) forget(m *more) {
-	if n := len(m.past); n > 0 && g.put.on && g.following && m.past[n-1].until <= g.since {
+	if n := len(m.past); n > 0 && g.put.on && g.following && mgpp.Timestamp(m.past[n-1].until) <= g.since {
 		m.past, g.put.lost = m.past[:0], true
 	}
 }
@@ -207,10 +207,15 @@ func (g *Graph) settle() {
 			g.markLeading(b)
 		}
 		for i := range b.slots {
-			if s := &b.slots[i]; s.to != 0 && g.living(s.to) {
+			s := &b.slots[i]
+			switch {
+			case s.to == 0:
+			case g.living(s.to):
 				if g.following {
 					g.pending.otherIn(s.to)
 				}
+				g.unlink(s, g.now)
+			case s.off >= notNear: // which the slot alone knows
 				g.unlink(s, g.now)
 			}
 		}
@@ -248,7 +253,7 @@ func (g *Graph) rereadNoting(r ref, fresh uint64, known *resolvedCell) {
 	} else {
 		g.reread(r, g.now)
 	}
-	if led := was.to != 0 || was.off == holdsNull; led && (s.to != was.to || s.off != was.off) {
+	if led := was.to != 0 || was.off == holdsNull; led && (s.to != was.to || g.bytes(s.off) != g.bytes(was.off)) {
 		c := b.lay.cells[r.cell].EdgeCell
 		off := c.Offset + int64(r.elem)*c.Stride
 		if sure := fresh & Parts(off, off+8, b.Size); sure != 0 {
@@ -272,7 +277,7 @@ func (g *Graph) markWaiting(b *object) (fresh uint64) {
 // markLeading notes that the cells that lead to an object which has ended read differently.
 func (g *Graph) markLeading(b *object) {
 	for i := range b.in {
-		r := g.ref(b.in[i].ref)
+		r := g.ref(b.in[i].ref())
 		from := g.objs.at(r.From)
 		if from.Death != 0 {
 			continue

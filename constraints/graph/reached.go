@@ -73,8 +73,9 @@ func (g *Graph) begun(o ObjID, t mgpp.Timestamp) {
 func (g *Graph) leadingTo(o ObjID, lo, hi uint64) []ref {
 	var refs []ref
 	for i := range g.objs.at(o).in {
-		if r := &g.objs.at(o).in[i]; r.off >= lo && r.off < hi {
-			refs = append(refs, r.ref)
+		r := &g.objs.at(o).in[i]
+		if off := g.into(r); off >= lo && off < hi {
+			refs = append(refs, r.ref())
 		}
 	}
 	return refs

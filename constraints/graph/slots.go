@@ -101,10 +101,11 @@ func (g *Graph) Leads(o ObjID, addr trace.Addr, t mgpp.Timestamp) (to ObjID, val
 		return 0, 0, s.off == holdsNull
 	}
 	d := g.objs.at(s.to)
-	if d.Death != 0 || !d.holds(s.off) {
+	off := g.bytes(s.off)
+	if d.Death != 0 || !d.holds(off) {
 		return 0, 0, false
 	}
-	return s.to, uint64(d.Addr) + s.off, true
+	return s.to, uint64(d.Addr) + off, true
 }
 
 // ledThen is Leads of a time that is over: a pointer that is there still has led where it leads since it was noted, and
@@ -116,8 +117,8 @@ func (g *Graph) ledThen(o ObjID, addr trace.Addr, t mgpp.Timestamp) (to ObjID, v
 	s := g.objs.at(o).slotAt(addr)
 	if s != nil && s.to != 0 {
 		d := g.objs.at(s.to)
-		if mgpp.Timestamp(d.in[s.pos].since) <= t && !g.over(s.to, t) && d.holds(s.off) {
-			return s.to, uint64(d.Addr) + s.off, true
+		if off := g.bytes(s.off); mgpp.Timestamp(d.in[s.pos].since) <= t && !g.over(s.to, t) && d.holds(off) {
+			return s.to, uint64(d.Addr) + off, true
 		}
 	}
 	value, stored := g.hist.Word(addr, t)
@@ -179,7 +180,7 @@ func (g *Graph) Edges(o ObjID, fields []check.Field, t mgpp.Timestamp) (n int64,
 	}
 	for past := b.rare().past; len(past) > 0; past = past[:len(past)-1] {
 		r := &past[len(past)-1]
-		if r.until <= t {
+		if mgpp.Timestamp(r.until) <= t {
 			break
 		}
 		if mgpp.Timestamp(r.since) > t {
@@ -287,8 +288,10 @@ func (g *Graph) point(r ref, to ObjID, off uint64, t mgpp.Timestamp) {
 		return
 	}
 	s := &b.slots[at]
-	if s.to == to && (to == 0 || s.off == off) {
-		s.off = off
+	if s.to == to && (to == 0 || g.bytes(s.off) == off) {
+		if to == 0 {
+			s.off = offset(off)
+		}
 		return
 	}
 	left := s.to
@@ -299,7 +302,7 @@ func (g *Graph) point(r ref, to ObjID, off uint64, t mgpp.Timestamp) {
 		g.pending.otherIn(left)
 		g.pending.otherIn(to)
 	}
-	s.to, s.off = to, off
+	s.to, s.off = to, g.code(off)
 	if to != 0 {
 		d := g.objs.at(to)
 		if off != 0 {
@@ -311,7 +314,7 @@ func (g *Graph) point(r ref, to ObjID, off uint64, t mgpp.Timestamp) {
 		if d.in == nil {
 			d.in = g.ins.take(fewIn)[:0]
 		}
-		d.in = append(d.in, inRef{ref: r, off: off, since: uint32(t)})
+		d.in = append(d.in, inRef{from: r.from, elem: r.elem, since: uint32(t), cell: uint16(r.cell), near: uint16(min(off, notNear))})
 		g.inChanged(d, t)
 	}
 	if left != 0 {
@@ -339,7 +342,7 @@ func (g *Graph) unlink(s *slot, t mgpp.Timestamp) {
 	if mgpp.Timestamp(gone.since) < t {
 		m := d.toRare()
 		g.forget(m)
-		m.past = append(m.past, pastRef{gone, t})
+		m.past = append(m.past, pastRef{gone, uint32(t), s.off})
 	}
 	g.inChanged(d, t)
 	last := len(d.in) - 1
