@@ -8,13 +8,14 @@ import (
 // TestPacked: what is packed is found again, of any width.
 func TestPacked(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 1))
+	var pk packer
 	for width := range 33 {
 		list := make([]uint32, 1+rnd.IntN(300))
 		base := rnd.Uint32() >> (width % 31)
 		for i := range list {
 			list[i] = base + uint32(rnd.Uint64N(1<<width)) // may wrap
 		}
-		p := pack(list)
+		p := pk.pack(list)
 		for i, v := range list {
 			if got := p.at(uint32(i)); got != v {
 				t.Fatalf("width %d: number %d of %d is %d, want %d", width, i, len(list), got, v)
@@ -47,6 +48,38 @@ func TestColumn(t *testing.T) {
 	for i, v := range want {
 		if got := c.at(uint32(i)); got != v {
 			t.Fatalf("number %d is %d, want %d", i, got, v)
+		}
+	}
+}
+
+// TestPackedValues: of numbers that come again and again the different ones are kept, where that takes less.
+func TestPackedValues(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(3, 3))
+	var pk packer
+	for _, n := range []int{1, 2, 63, 1000, columnChunk} {
+		for _, different := range []int{1, 2, 3, 64, 200, 1025, 2048, 2049, columnChunk} {
+			for _, width := range []int{1, 5, 12, 20, 32} {
+				values := make([]uint32, different)
+				for i := range values {
+					values[i] = rnd.Uint32() >> (32 - width)
+				}
+				list := make([]uint32, n)
+				for i := range list {
+					list[i] = values[rnd.IntN(different)]
+				}
+				p := pk.pack(list)
+				for i, v := range list {
+					if got := p.at(uint32(i)); got != v {
+						t.Fatalf("%d numbers, %d different, %d bits: number %d is %d, want %d", n, different, width, i, got, v)
+					}
+				}
+				if most := 8 + (n*width+31)/32*4; len(p.bits) > most {
+					t.Errorf("%d numbers, %d different, %d bits take %d bytes", n, different, width, len(p.bits))
+				}
+				if n == columnChunk && different == 64 && width == 32 && len(p.bits) > n*6/8+4*64 {
+					t.Errorf("of %d numbers 64 are different, and take %d bytes", n, len(p.bits))
+				}
+			}
 		}
 	}
 }

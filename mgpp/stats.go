@@ -1,6 +1,10 @@
 package mgpp
 
-import "mgtrace/trace"
+import (
+	"unsafe"
+
+	"mgtrace/trace"
+)
 
 // AnomalyKind says what is wrong.
 type AnomalyKind uint8
@@ -61,6 +65,6 @@ func (h *History) Stats() Stats {
 		Ops: int(h.ops.n), Nodes: h.NodeCount(), Live: h.nodes.live,
 		Dropped: h.dropped, Sites: len(h.ops.all), Pages: h.mem.pages.len(),
 	}
-	s.Bytes = h.mem.pageIndex.bytes() + h.mem.chains.bytes() + uint64(h.mem.splits.len())*splitBytes + h.ops.bytes() + h.nodes.bytes() + uint64(h.owners.all.len())*ownerBytes + uint64(cap(h.doubtful))*4
+	s.Bytes = uint64(unsafe.Sizeof(*h)) + h.mem.pageIndex.bytes() + h.mem.chains.bytes() + uint64(h.mem.splits.len())*splitBytes + h.ops.bytes() + h.nodes.bytes() + uint64(h.owners.all.len())*ownerBytes + uint64(cap(h.doubtful))*4
 	return s
 }
