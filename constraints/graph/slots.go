@@ -311,8 +311,11 @@ func (g *Graph) point(r ref, to ObjID, off uint64, t mgpp.Timestamp) {
 			g.inward = g.inward || d.lay.narrow
 		}
 		s.pos = int32(len(d.in))
-		if d.in == nil {
+		switch n := len(d.in); {
+		case d.in == nil:
 			d.in = g.ins.take(fewIn)[:0]
+		case n == cap(d.in):
+			d.in = slices.Grow(d.in, n) // twice as long: append leaves much more behind
 		}
 		d.in = append(d.in, inRef{from: r.from, elem: r.elem, since: uint32(t), cell: uint16(r.cell), near: uint16(min(off, notNear))})
 		g.inChanged(d, t)
