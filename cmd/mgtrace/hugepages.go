@@ -20,7 +20,7 @@ import (
 // Bytes of the heap that are asked for; beyond, pages are small. To ask costs 15 ms a GB, used or not: Go keeps a table
 // of the pages of what it allocates.
 const (
-	forPlan    = 512 << 20
+	forPlan    = 1 << 30
 	forHistory = 2 << 30
 )
 
