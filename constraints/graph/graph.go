@@ -48,6 +48,7 @@ type Graph struct {
 	pathFields []check.Field        // likewise
 	inward     bool                 // a pointer leads into the middle of an object whose layout is narrow
 	wide       bool                 // see Wide
+	coasts     bool                 // see Coast
 	tangling   bool                 // members have just been found not to lie apart
 	untyped    []bool               // by mgpp.Origin: its blocks are of no declared type
 	guessed    map[mgpp.Origin]bool // origins of which a block has its type by its size

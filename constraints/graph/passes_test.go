@@ -2,6 +2,7 @@ package graph_test
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"mgtrace/constraints/graph"
@@ -189,6 +190,54 @@ func (w *membersWorld) compare() {
 	if w.rnd.IntN(3) == 0 {
 		w.fast.Follow()
 		w.slow.Follow()
+	}
+}
+
+// A graph that coasts knows which objects there were, and what led where before.
+func TestCoast(t *testing.T) {
+	passed := false
+	for seed := range uint64(40) {
+		w := newMembersWorld(t, seed)
+		var times []mgpp.Timestamp
+		for range 200 {
+			w.step()
+			if w.rnd.IntN(8) == 0 {
+				times = append(times, w.h.Now())
+			}
+		}
+		w.fast.Advance()
+		w.fast.Coast()
+		w.slow.AdvanceSlowly()
+		var before [][]string
+		for _, at := range times {
+			before = append(before, edges(w.slow, w.h.At(at)))
+		}
+		for range 400 {
+			w.step()
+			if w.rnd.IntN(20) == 0 {
+				w.fast.Advance()
+			}
+		}
+		w.fast.Advance()
+		w.slow.AdvanceSlowly()
+		if w.fast.Objects() != w.slow.Objects() {
+			t.Fatalf("seed %d: %d objects, want %d", seed, w.fast.Objects(), w.slow.Objects())
+		}
+		for o := graph.ObjID(1); int(o) <= w.slow.Objects(); o++ {
+			if slow, fast := *w.slow.Object(o), *w.fast.Object(o); slow != fast {
+				t.Fatalf("seed %d: object %+v, want %+v", seed, fast, slow)
+			}
+		}
+		for i, at := range times {
+			if d := cmp.Diff(before[i], edges(w.fast, w.h.At(at))); d != "" {
+				t.Fatalf("seed %d: edges at %d (-want +got):\n%s", seed, at, d)
+			}
+		}
+		now := w.h.At(w.h.Now())
+		passed = passed || !slices.Equal(edges(w.slow, now), edges(w.fast, now))
+	}
+	if !passed {
+		t.Error("no write was passed by")
 	}
 }
 

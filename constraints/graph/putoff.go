@@ -36,16 +36,16 @@ type putOff struct {
 // objects, or where it depends on numbers which pointers count. Where a call makes an object or ends it, what
 // was put off before is looked at first. It reports whether it does.
 func (g *Graph) Defer(after int) bool {
-	if g.now > 0 || g.objs.len() > 1 || g.fills || len(g.spec.Reaches) > 0 {
+	if g.now > 0 || g.objs.len() > 1 || !g.writesCanWait() {
 		return false
-	}
-	for _, l := range g.layouts {
-		if l.conditional || l.fills {
-			return false
-		}
 	}
 	g.put.on, g.put.after = true, after
 	return true
+}
+
+// writesCanWait: what is written makes no objects, and which pointers count does not depend on it.
+func (g *Graph) writesCanWait() bool {
+	return !g.fills && len(g.spec.Reaches) == 0 && !slices.ContainsFunc(g.layouts, func(l *layout) bool { return l.conditional || l.fills })
 }
 
 // forget gives up the edges that led to an object before the last Follow: the head of a list that is pushed to
