@@ -91,15 +91,13 @@ var suites = []struct {
 }{
 	{
 		pkg: "bash", run: "bash ./", setup: `cp -r "$SOURCE/tests/." .`, env: []string{"THIS_SH=/bin/bash"},
-		tests: "appendop arith array attr casemod complete comsub cprint dstack exportfunc extglob2 " +
-			"getopts globstar herestr histexp lastpipe mapfile nquote4 parser posixpat precedence " +
-			"quote redir rhs-exp set-e set-x shopt strip tilde type",
+		tests: "arith array casemod complete comsub dstack exportfunc extglob2 " +
+			"getopts histexp lastpipe mapfile posixpat redir rhs-exp set-x strip type",
 	},
 	{
-		pkg: "perl", run: "perl t/", setup: `cp -r "$SOURCE/t" . && ln -s "$SOURCE/installed" lib`, env: []string{"PERL_HASH_SEED=0"},
-		tests: "base/lex cmd/for op/array op/die op/each op/eval op/hash op/lc op/lex_assign op/method op/numconvert " +
-			"op/pow op/push op/range op/read op/ref op/sort op/splice op/split op/sprintf op/substr op/tie_fetch_count op/tiearray " +
-			"op/tiehandle re/reg_posixcc re/regexp re/subst uni/chomp",
+		pkg: "perl", run: "perl t/", setup: `mkdir t && ln -s "$SOURCE"/t/* t && ln -s "$SOURCE/installed" lib`, env: []string{"PERL_HASH_SEED=0"},
+		tests: "base/lex cmd/for op/array op/die op/eval op/hash op/lc op/method op/pow op/read op/ref op/sort op/split " +
+			"op/sprintf op/tiehandle re/regexp re/subst uni/chomp",
 	},
 }
 
