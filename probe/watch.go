@@ -429,12 +429,11 @@ func (s *sweep) extent(at objfile.Inlined, entries []uint64) (ranges [][2]uint64
 	}
 	for i := 0; i < len(ranges); i++ { // grows: tails that are shared
 		r := ranges[i]
-		var recent []x86.Inst
+		var recent recent
 		s.unpadded(r, func(pc uint64, in *x86.Inst) {
-			recent = append(recent, *in)
 			next := pc + uint64(in.Len)
 			switch {
-			case in.Kind == x86.KindRet, in.Kind == x86.KindJmp && !in.Direct && !isSwitch(in, recent[:len(recent)-1]):
+			case in.Kind == x86.KindRet, in.Kind == x86.KindJmp && !in.Direct && !isSwitch(in, recent.decode(s.file)):
 				exits = append(exits, pc)
 			case in.Kind == x86.KindJmp && !in.Direct:
 				certain = false
@@ -446,6 +445,7 @@ func (s *sweep) extent(at objfile.Inlined, entries []uint64) (ranges [][2]uint64
 			case in.Kind != x86.KindStop:
 				leave(next)
 			}
+			recent.add(pc)
 		})
 	}
 	for _, addr := range left {

@@ -21,8 +21,11 @@ func (g *Graph) Advance() {
 func (g *Graph) Trail() { g.trailTo(g.hist.Now()) }
 
 // Coast has Advance pass by all that is written from now on, if that makes no objects: for who asks of later times for no more
-// than which objects there were. A program that has broken its list may go round in it for long.
-func (g *Graph) Coast() { g.coasts = g.writesCanWait() }
+// than which objects there were, and of those before for all (Exact). A program that has broken its list may go round in it for long.
+func (g *Graph) Coast() {
+	g.Exact()
+	g.coasts = g.writesCanWait()
+}
 
 func (g *Graph) trailTo(end mgpp.Timestamp) {
 	for n := g.hist.NodeCount(); g.seen < n; {

@@ -620,7 +620,7 @@ func (m *mining) join() {
 	for _, p := range m.portraits {
 		for _, a := range tablesOf(p.typ, all) {
 			for _, o := range m.portraits {
-				leads := a.elem.Kind == types.Struct && len(a.elem.PointerFields()) > 0 || a.elem.Kind == types.Pointer && sameStruct(pointee(a.elem), o.typ.Layout)
+				leads := a.elem.Kind == types.Struct && len(a.elem.PointerFields()) > 0 || a.elem.Kind == types.Pointer && sameStruct(a.elem.Elem, o.typ.Layout)
 				if o != p && !o.typ.Array && leads && m.land.births[a.block] > 0 == (a.block != "") {
 					joined = append(joined, p.name(), a.block, o.name())
 				}

@@ -10,19 +10,24 @@ import (
 // hung makes the candidates about what hangs on an array of pointers to nodes that have a pointer back: that it leads back, and to
 // where it hangs once.
 func (m *maker) hung(a *table, n size, target *portrait) {
-	child := fmt.Sprintf("X.%s[I]", a.name)
 	for _, q := range target.links {
 		if q.array || !q.edge || q.union || !q.leadsTo(m.name) || !sameStruct(q.elem, m.typ.Layout) {
 			continue
 		}
-		back := m.say(fmt.Sprintf("back %s %s %s", a.name, q.name, n.name), fmt.Sprintf("the %s of each of %s is the node that it hangs on", q.name, a.name),
-			fmt.Sprintf("%s X;  for I in 0 to %s, %s != NULL => %s.%s == X;", m.name, n.last(), child, child, q.name)).needs(a)
+		back := m.eachBack(fmt.Sprintf("back %s %s %s", a.name, q.name, n.name), a, n.last(), q).needs(a)
 		back.family = "back " + a.name + " " + q.name
 		up := "X." + q.name + "."
 		down := m.say(fmt.Sprintf("down %s %s %s %s", target.name(), q.name, a.name, n.name), fmt.Sprintf("a %s is once among the %s of its %s", target.name(), a.name, q.name),
 			fmt.Sprintf("%s X;  X.%s != NULL => SUM(I in 0 to %s: %s%s[I] == X ? 1 : 0) == 1;", target.name(), q.name, strings.Replace(n.last(), "X.", up, 1), up, a.name)).needs(a)
 		down.family = "down " + q.name + " " + a.name
 	}
+}
+
+// eachBack: what the elements of an array up to a last one lead to leads back by a pointer.
+func (m *maker) eachBack(key string, a *table, last string, back *link) *candidate {
+	child := fmt.Sprintf("X.%s[I]", a.name)
+	return m.say(key, fmt.Sprintf("the %s of each of %s is the node that it hangs on", back.name, a.name),
+		fmt.Sprintf("%s X;  for I in 0 to %s, %s != NULL => %s.%s == X;", m.name, last, child, child, back.name))
 }
 
 // below makes the candidates about numbers that count what hangs on a node's array of pointers to its own kind.

@@ -51,29 +51,36 @@ func familiesOf(all []*portrait) (out []*family) {
 			continue
 		}
 		f.find(all)
-		if len(f.members) > 0 && f.edges != "" {
+		if f.edges != "" {
 			out = append(out, f)
 		}
 	}
 	return out
 }
 
+// ours: a pointer is an edge that has led to nodes of the family, and to no others.
+func (f *family) ours(l *link) bool {
+	for to := range l.to {
+		if !f.has(to) {
+			return false
+		}
+	}
+	return l.edge && len(l.to) > 0
+}
+
+// has: a type of that name is one of the family's.
+func (f *family) has(name string) bool {
+	return slices.ContainsFunc(f.members, func(c *class) bool { return c.name == name })
+}
+
 // find tells what leads up and what down.
 func (f *family) find(all []*portrait) {
-	ours := func(l *link) bool {
-		for to := range l.to {
-			if !slices.ContainsFunc(f.members, func(c *class) bool { return c.name == to }) {
-				return false
-			}
-		}
-		return l.edge && len(l.to) > 0
-	}
 	of := func(p *portrait, name string) bool {
 		return slices.ContainsFunc(p.links, func(l *link) bool { return l.name == name })
 	}
 	for _, l := range f.base.links {
 		if !l.array && slices.ContainsFunc(f.members, func(c *class) bool {
-			return slices.ContainsFunc(c.links, func(x *link) bool { return x.name == l.name && ours(x) })
+			return slices.ContainsFunc(c.links, func(x *link) bool { return x.name == l.name && f.ours(x) })
 		}) {
 			f.up = append(f.up, l)
 		}
@@ -85,7 +92,7 @@ func (f *family) find(all []*portrait) {
 	}
 	for _, c := range f.members {
 		for _, l := range c.links {
-			if c.portrait != f.base && ours(l) && !of(f.base, l.name) && !l.array {
+			if c.portrait != f.base && f.ours(l) && !of(f.base, l.name) && !l.array {
 				c.down = append(c.down, l)
 				types = append(types, l.name)
 			}
@@ -141,18 +148,15 @@ func (f *family) ways(c *class, q *link, others []*portrait) {
 		c.add("back "+l.name+" "+q.name, fmt.Sprintf("%s leads back where %s came from", q.name, l.name), fmt.Sprintf("X.%s != NULL => X.%s.%s == X", l.name, l.name, q.name))
 	}
 	for _, a := range c.arrays {
-		child := fmt.Sprintf("X.%s[I]", a.name)
-		c.say("back "+a.name+" "+q.name, fmt.Sprintf("the %s of each of %s is the node that it hangs on", q.name, a.name),
-			fmt.Sprintf("%s X;  for I in 0 to X.%s.COUNT - 1, %s != NULL => %s.%s == X;", c.name, a.name, child, child, q.name))
+		c.eachBack("back "+a.name+" "+q.name, a, "X."+a.name+".COUNT - 1", q)
 	}
 	c.add("down "+q.name, "a node hangs on its "+q.name, fmt.Sprintf("X.%s != NULL => X.%s -> X", q.name, q.name)).joined = true
 	for _, h := range others {
+		if f.has(h.name()) {
+			continue
+		}
 		for _, l := range h.links {
-			leads := !l.array && l.edge && len(l.to) > 0
-			for to := range l.to {
-				leads = leads && slices.ContainsFunc(f.members, func(c *class) bool { return c.name == to })
-			}
-			if leads && !slices.ContainsFunc(f.members, func(c *class) bool { return c.portrait == h }) {
+			if !l.array && f.ours(l) {
 				c.ends("top "+q.name+" "+h.name()+"."+l.name, fmt.Sprintf("what has no %s hangs on the %s of a %s", q.name, l.name, h.name()),
 					fmt.Sprintf("forall %s X; exists %s H;  X.%s == NULL => H.%s == X;", c.name, h.name(), q.name, l.name))
 			}

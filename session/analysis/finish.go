@@ -20,18 +20,15 @@ import (
 
 // Finish locates the faults and makes the report.
 func (a *Analysis) Finish(ctx context.Context, r *report.Report) error {
-	if len(a.points) > 0 {
-		a.Graph.Exact()
-		if a.done && !slices.ContainsFunc(a.points, func(p *point) bool { return p.time > a.Graph.Now() }) {
-			a.Graph.Coast() // nobody asks for what comes behind
-		}
+	if a.done && len(a.points) > 0 && !slices.ContainsFunc(a.points, func(p *point) bool { return p.time > a.Graph.Now() }) {
+		a.Graph.Coast() // nobody asks for what comes behind
 	}
 	a.Graph.Advance()
 	if !a.done {
 		a.memoryFaults()
-		if len(a.points) > 0 {
-			a.Graph.Exact()
-		}
+	}
+	if len(a.points) > 0 {
+		a.Graph.Exact()
 	}
 	for i, p := range a.points {
 		c := a.cpoint(p)
