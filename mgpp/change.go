@@ -37,7 +37,7 @@ func (h *History) Change(t Timestamp) []Change {
 
 // changed returns what the operation at t changed of [addr, addr+size), a part of its extent.
 func (h *History) changed(t uint32, addr, size uint64) Change {
-	c := Change{Addr: trace.Addr(addr), Old: newBytes(size), New: newBytes(size)}
+	c := Change{Addr: trace.Addr(addr), Old: NewBytes(size), New: NewBytes(size)}
 	c.New.Newest = Timestamp(t)
 	h.fetch(t, addr, &c.New, 0, int(size))
 	if h.ops.site(t).kind != OpMove { // a new block held nothing
@@ -63,7 +63,8 @@ func (h *History) SameValue(t Timestamp) bool {
 	return size > 0
 }
 
-func newBytes(n uint64) Bytes {
+// NewBytes returns room for n bytes, none of them written.
+func NewBytes[N ~int | ~int64 | ~uint64](n N) Bytes {
 	return Bytes{Data: make([]byte, n), Written: make([]bool, n)}
 }
 

@@ -26,7 +26,7 @@ const maxHeld = 16
 func (n *Names) Held(c Cell, data []byte) string {
 	now := n.hist.Now()
 	v := n.hist.At(now)
-	b := mgpp.Bytes{Data: make([]byte, c.Size), Written: make([]bool, c.Size)}
+	b := mgpp.NewBytes(c.Size)
 	if !v.Read(c.Addr, &b) {
 		return ""
 	}

@@ -200,7 +200,7 @@ func corrupt(rnd *rand.Rand, g *graph.Graph, v mgpp.View, cells []cellOf) (trace
 }
 
 func word(v mgpp.View, addr trace.Addr, size int64) (uint64, bool) {
-	b := mgpp.Bytes{Data: make([]byte, size), Written: make([]bool, size)}
+	b := mgpp.NewBytes(size)
 	if !v.Read(addr, &b) {
 		return 0, false
 	}

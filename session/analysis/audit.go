@@ -54,7 +54,7 @@ func (a *Analysis) RunAudit(read ReadMemory, emit func(*trace.Event) error) erro
 func newAuditor(a *Analysis, read ReadMemory, emit func(*trace.Event) error) *auditor {
 	return &auditor{
 		a: a, read: read, emit: emit, memory: make([]byte, trace.MemoryChunk),
-		bytes: mgpp.Bytes{Data: make([]byte, trace.MemoryChunk), Written: make([]bool, trace.MemoryChunk)},
+		bytes: mgpp.NewBytes(trace.MemoryChunk),
 	}
 }
 

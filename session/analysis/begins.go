@@ -159,7 +159,7 @@ func (d *doubt) unknown(v mgpp.View, addr trace.Addr, size uint64) bool {
 		return false
 	}
 	size = min(size, uint64(n.Start)+n.Size-uint64(addr))
-	b := mgpp.Bytes{Data: make([]byte, size), Written: make([]bool, size)}
+	b := mgpp.NewBytes(size)
 	return v.Read(addr, &b) && slices.Contains(b.Written, false)
 }
 

@@ -299,7 +299,7 @@ func (a *Analysis) meant(p *point, v mgpp.View) (kept []eval.Inconsistency, why 
 
 // zeroed: nobody has written bytes that are known all the same, as those of calloc.
 func zeroed(d eval.Dep, v mgpp.View) bool {
-	b := mgpp.Bytes{Data: make([]byte, d.Size), Written: make([]bool, d.Size)}
+	b := mgpp.NewBytes(d.Size)
 	return v.Read(d.Addr, &b) && !slices.Contains(b.Written, false)
 }
 

@@ -23,7 +23,7 @@ func (a *Analysis) image(ev *trace.Event) error {
 		return a.apply(ev)
 	}
 	n := len(ev.Data)
-	b := mgpp.Bytes{Data: make([]byte, n), Written: make([]bool, n)}
+	b := mgpp.NewBytes(n)
 	if !a.Hist.At(now).Read(ev.Addr, &b) {
 		return a.apply(ev) // it is no block, or reaches beyond
 	}
@@ -74,7 +74,7 @@ func (a *Analysis) leftoverNote(p *point) []string {
 				continue
 			}
 			for _, f := range describe.BareFields(a.Graph, view, o) {
-				b := mgpp.Bytes{Data: make([]byte, f.Size), Written: make([]bool, f.Size)}
+				b := mgpp.NewBytes(f.Size)
 				name := describe.Join(a.Graph.Name(o), f.Path)
 				if !view.Read(f.Addr, &b) || !a.unrecordedWrite(b.Newest) || !speaks(a.spec.Constraints[k], f.Path) || slices.Contains(names, name) {
 					continue

@@ -88,7 +88,7 @@ func (a *Analysis) spare(d eval.Dep, v mgpp.View) bool {
 	if lo >= hi {
 		return false
 	}
-	b := mgpp.Bytes{Data: make([]byte, hi-lo), Written: make([]bool, hi-lo)}
+	b := mgpp.NewBytes(hi - lo)
 	return !v.Read(lo, &b) || slices.ContainsFunc(b.Data, func(x byte) bool { return x != 0 })
 }
 

@@ -166,7 +166,7 @@ func (a *Analysis) begun(inc eval.Inconsistency, c eval.CPoint) bool {
 		if _, local := trace.Local(n.Alloc); !local || a.Hist.Op(n.Birth).Thread == c.Thread {
 			return false
 		}
-		b := mgpp.Bytes{Data: make([]byte, d.Size), Written: make([]bool, d.Size)}
+		b := mgpp.NewBytes(d.Size)
 		return v.Read(d.Addr, &b) && slices.Contains(b.Written, false)
 	})
 }

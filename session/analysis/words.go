@@ -317,7 +317,7 @@ func (a *Analysis) restores(s *faultloc.Suspect) bool {
 
 // word is what up to eight bytes held at a time, if all of them are known.
 func (a *Analysis) word(addr trace.Addr, size int, t mgpp.Timestamp) (v uint64, ok bool) {
-	b := mgpp.Bytes{Data: make([]byte, size), Written: make([]bool, size)}
+	b := mgpp.NewBytes(size)
 	if !a.Hist.At(t).Read(addr, &b) || slices.Contains(b.Written, false) {
 		return 0, false
 	}
