@@ -129,8 +129,7 @@ func attach(t *testing.T, r *running, args ...string) *attachment {
 	t.Helper()
 	a := &attachment{file: filepath.Join(t.TempDir(), "report.json"), seized: make(chan struct{})}
 	args = append([]string{"attach", "-v", "--json", "--report", a.file, strconv.Itoa(r.Process.Pid)}, args...)
-	a.cmd = exec.Command(os.Args[0], args...)
-	a.cmd.Env = append(os.Environ(), asMain+"=1")
+	a.cmd = exec.Command(tool(t), args...)
 	a.cmd.Stderr = a
 	if err := a.cmd.Start(); err != nil {
 		t.Fatal(err)

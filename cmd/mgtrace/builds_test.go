@@ -5,8 +5,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
+	"testing"
 )
 
 // builds are the programs that have been compiled in this run, and recordings of them, each made once.
@@ -66,6 +70,40 @@ func (m *made) of(name, words string) (p *product, err error) {
 	p = &product{file: filepath.Join(dir, name)}
 	m.all[words] = p
 	return p, nil
+}
+
+// command is mgtrace itself, built as the Makefile does it. The tests run that and not their own binary, which could serve as
+// one: with all that only tests need it starts in twice the time, and mgtrace starts itself more than once in a run.
+func (m *made) command() (string, error) {
+	return m.once("mgtrace", "go build", func(file string) ([]byte, error) {
+		makefile, err := os.ReadFile("../../Makefile")
+		if err != nil {
+			return nil, err
+		}
+		cgo, flag := "CGO_ENABLED=0", string(regexp.MustCompile(`-ldflags=\S+`).Find(makefile))
+		if raceDetector() {
+			cgo, flag = "CGO_ENABLED=1", "-race"
+		}
+		cmd := exec.Command("go", "build", flag, "-o", file, ".")
+		cmd.Env = append(os.Environ(), cgo)
+		return cmd.CombinedOutput()
+	})
+}
+
+// tool is the path of that command.
+func tool(t testing.TB) string {
+	t.Helper()
+	bin, err := builds.command()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bin
+}
+
+// raceDetector says whether the tests are built with it.
+func raceDetector() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
 
 func (m *made) remove() {

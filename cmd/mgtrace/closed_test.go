@@ -2,10 +2,8 @@ package main
 
 import (
 	"errors"
-	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"testing"
 )
 
@@ -13,21 +11,14 @@ import (
 // opens them in mgtrace; the entry that the Makefile links it with remembers.
 func TestClosed(t *testing.T) {
 	needTracing(t)
-	makefile, err := os.ReadFile("../../Makefile")
-	if err != nil {
-		t.Fatal(err)
-	}
-	bin := filepath.Join(t.TempDir(), "mgtrace")
-	cmd := exec.Command("go", "build", string(regexp.MustCompile(`-ldflags=\S+`).Find(makefile)), "-o", bin, ".")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	if raceDetector() {
+		t.Skip("built otherwise for the race detector")
 	}
 	// The program tells in its exit status which descriptors it has.
 	const program = `n=0; for i in 0 1 2; do [ -e /proc/$$/fd/$i ] && n=$((n + (1 << i))); done; exit $n`
 	report := filepath.Join(t.TempDir(), "report")
 	for redirect, want := range map[string]int{"": 7, "<&-": 6, ">&-": 5, "<&- >&- 2>&-": 0, "<>/dev/null": 7} {
-		run := exec.Command("sh", "-c", `"$@" `+redirect, "sh", bin, "run", "--pass-exit", "--report", report, "/bin/sh", "--", "-c", program)
+		run := exec.Command("sh", "-c", `"$@" `+redirect, "sh", tool(t), "run", "--pass-exit", "--report", report, "/bin/sh", "--", "-c", program)
 		out, err := run.CombinedOutput()
 		got := 0
 		if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"io"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -77,7 +76,7 @@ func TestEngines(t *testing.T) {
 func (p program) events(t *testing.T, engine, bin string) recorded {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), engine+".mgt")
-	args := []string{"--addr-no-randomize", os.Args[0], "record", "--engine", engine, "-o", file, bin}
+	args := []string{"--addr-no-randomize", tool(t), "record", "--engine", engine, "-o", file, bin}
 	args = append(args, p.flags...)
 	if p.spec != "" {
 		args = append(args, "--spec", p.spec)
@@ -85,7 +84,6 @@ func (p program) events(t *testing.T, engine, bin string) recorded {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "setarch", args...)
-	cmd.Env = append(cmd.Environ(), asMain+"=1")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", engine, err, out)
 	}

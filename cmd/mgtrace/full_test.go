@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -37,8 +36,7 @@ func (p program) recording(t *testing.T, engine, bin string) (file string) {
 	file, err := builds.once("t.mgt", strings.Join(words, " "), func(file string) ([]byte, error) {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
-		cmd := exec.CommandContext(ctx, "setarch", append([]string{"--addr-no-randomize", os.Args[0]}, append(words, "-o", file)...)...)
-		cmd.Env = append(cmd.Environ(), asMain+"=1")
+		cmd := exec.CommandContext(ctx, "setarch", append([]string{"--addr-no-randomize", tool(t)}, append(words, "-o", file)...)...)
 		return cmd.CombinedOutput()
 	})
 	if err != nil {
@@ -242,8 +240,7 @@ func TestFullRefused(t *testing.T) {
 		blocks int
 	}{{nil, 20}, {[]string{"now"}, 10}} {
 		file := filepath.Join(dir, fmt.Sprint(c.blocks))
-		cmd := exec.CommandContext(t.Context(), os.Args[0], append([]string{"record", "--full", "--engine", "translate", "-o", file, bin}, c.flags...)...)
-		cmd.Env = append(cmd.Environ(), asMain+"=1")
+		cmd := exec.CommandContext(t.Context(), tool(t), append([]string{"record", "--full", "--engine", "translate", "-o", file, bin}, c.flags...)...)
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -110,9 +109,8 @@ func lackey(t *testing.T, bin string) (out []executedInst) {
 func recordFull(t *testing.T, bin string, flags ...string) (out []executedInst) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "t.mgt")
-	args := append([]string{"--addr-no-randomize", os.Args[0], "record", "--full", "-o", file}, flags...)
+	args := append([]string{"--addr-no-randomize", tool(t), "record", "--full", "-o", file}, flags...)
 	cmd := exec.CommandContext(t.Context(), "setarch", append(args, bin)...)
-	cmd.Env = append(cmd.Environ(), asMain+"=1")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

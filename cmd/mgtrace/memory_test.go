@@ -65,8 +65,7 @@ func TestMemoryLimit(t *testing.T) {
 	}
 	path := manyNodes(t, 1_000_000)
 	run := func(args ...string) (stderr string, peak int64, err error) {
-		c := exec.Command(os.Args[0], args...)
-		c.Env = append(os.Environ(), asMain+"=1")
+		c := exec.Command(tool(t), args...)
 		var b strings.Builder
 		c.Stderr = &b
 		if err = c.Start(); err != nil {

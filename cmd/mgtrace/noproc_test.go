@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -15,8 +14,7 @@ func TestNoProc(t *testing.T) {
 		t.Skipf("unshare: %v %s", err, out)
 	}
 	for _, args := range [][]string{{"run", "/bin/echo", "--", "started"}, {"doctor"}} {
-		cmd := exec.Command("unshare", append([]string{"-pf", os.Args[0]}, args...)...)
-		cmd.Env = append(os.Environ(), asMain+"=1")
+		cmd := exec.Command("unshare", append([]string{"-pf", tool(t)}, args...)...)
 		out, _ := cmd.CombinedOutput()
 		if got := string(out); cmd.ProcessState.ExitCode() == 0 || strings.Contains(got, "started") || !strings.Contains(got, "mount -t proc proc /proc") {
 			t.Errorf("%v: %v\n%s", args, cmd.ProcessState, got)

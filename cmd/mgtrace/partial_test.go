@@ -167,8 +167,7 @@ func TestLastOnDisk(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
-		cmd := exec.CommandContext(ctx, os.Args[0], args...)
-		cmd.Env = append(os.Environ(), asMain+"=1")
+		cmd := exec.CommandContext(ctx, tool(t), args...)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 		cmd.WaitDelay = time.Second // the program outlives its recorder, and keeps the pipe
 		var out lineWaiter

@@ -15,29 +15,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rogpeppe/go-internal/testscript"
-
 	"mgtrace/doctor"
 	"mgtrace/report"
 )
 
-// asMain makes the test binary behave as mgtrace, so that the tests run the
-// command itself, in a process of its own.
-const asMain = "MGTRACE_TEST_AS_MAIN"
-
 func TestMain(m *testing.M) {
-	if os.Getenv(asMain) != "" {
-		main()
-	}
-	testscript.Main(tests{m}, map[string]func(){"mgtrace": main})
-}
-
-// tests are those of the package; what they compiled goes with them.
-type tests struct{ *testing.M }
-
-func (t tests) Run() int {
-	defer builds.remove()
-	return t.M.Run()
+	status := m.Run()
+	builds.remove() // what the tests compiled
+	os.Exit(status)
 }
 
 // needCapture skips a test on a machine that can not run all engines, with the reason.
@@ -97,9 +82,9 @@ func execute(t *testing.T, dir string, env []string, stdin string, args ...strin
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, os.Args[0], args...)
+	cmd := exec.CommandContext(ctx, tool(t), args...)
 	cmd.Dir = dir
-	cmd.Env = append(append(cmd.Environ(), asMain+"=1"), env...)
+	cmd.Env = append(cmd.Environ(), env...)
 	if stdin != "" {
 		in, err := os.Open(stdin)
 		if err != nil {

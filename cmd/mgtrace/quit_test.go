@@ -56,8 +56,8 @@ func TestScratch(t *testing.T) {
 func endedBy(t *testing.T, sig syscall.Signal, room string, flags ...string) (*os.ProcessState, string) {
 	t.Helper()
 	args := append(append([]string{"run"}, flags...), "--follow", "exec=nothing-like-it", "/bin/sh", "--", "-c", "echo ready; sleep 100")
-	cmd := exec.Command(os.Args[0], args...)
-	cmd.Env = append(os.Environ(), asMain+"=1", "TMPDIR="+room)
+	cmd := exec.Command(tool(t), args...)
+	cmd.Env = append(os.Environ(), "TMPDIR="+room)
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	out, err := cmd.StdoutPipe()

@@ -30,7 +30,7 @@ func TestRedis(t *testing.T) {
 		t.Fatal(err)
 	}
 	alone, _ := serve(t, server)
-	traced, said := serve(t, os.Args[0], "record", "--engine", "inline", "--discard", "--json", server, "--")
+	traced, said := serve(t, tool(t), "record", "--engine", "inline", "--discard", "--json", server, "--")
 	if d := cmp.Diff(alone, traced); d != "" {
 		t.Errorf("(-alone +traced):\n%s", head(d, 40))
 	}
@@ -51,7 +51,6 @@ func serve(t *testing.T, command ...string) (answers, errs string) {
 	socket := filepath.Join(dir, "s")
 	args := append(command[1:], "--port", "0", "--unixsocket", socket, "--save", "", "--dir", dir, "--enable-debug-command", "yes", "--loglevel", "warning")
 	cmd := exec.Command(command[0], args...)
-	cmd.Env = append(os.Environ(), asMain+"=1")
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	if err := cmd.Start(); err != nil {

@@ -28,6 +28,11 @@ func TestScript(t *testing.T) {
 		Dir:           "testdata/script",
 		UpdateScripts: *update,
 		Setup: func(e *testscript.Env) error {
+			bin, err := builds.command()
+			if err != nil {
+				return err
+			}
+			e.Setenv("PATH", filepath.Dir(bin)+string(filepath.ListSeparator)+e.Getenv("PATH"))
 			e.Setenv("TESTDATA", programs)
 			e.Setenv("CHURN", filepath.Join(filepath.Dir(programs), "cmd", "mgtrace", "testdata"))
 			e.Setenv("NO_COLOR", "1")

@@ -184,7 +184,7 @@ func (w *workload) run(t *testing.T, dir string, mgtrace ...string) ran {
 		c := exec.CommandContext(ctx, name, args...)
 		c.Dir = filepath.Join(dir, "work")
 		c.Env = append(os.Environ(), "HOME="+dir, "DATA="+data, "GIT_CONFIG_NOSYSTEM=1", "GO111MODULE=off", "GOCACHE="+cache, "PYTHONHASHSEED=1", "LC_ALL=C",
-			"GIT_AUTHOR_DATE=1700000000 +0000", "GIT_COMMITTER_DATE=1700000000 +0000", asMain+"=1")
+			"GIT_AUTHOR_DATE=1700000000 +0000", "GIT_COMMITTER_DATE=1700000000 +0000")
 		c.Env = append(c.Env, w.env...)
 		return c
 	}
@@ -197,7 +197,7 @@ func (w *workload) run(t *testing.T, dir string, mgtrace ...string) ran {
 	args := w.words(t, data)
 	if len(mgtrace) > 0 {
 		mgtrace = append(append(mgtrace, strings.Fields(w.flags)...), args[0], "--")
-		args = append(append([]string{os.Args[0]}, mgtrace...), args[1:]...)
+		args = append(append([]string{tool(t)}, mgtrace...), args[1:]...)
 	}
 	var out, errs bytes.Buffer
 	cmd := command(args[0], args[1:]...)
