@@ -22,7 +22,7 @@ static void *busy(void *arg)
 		p[0] = n++;
 		p[7] = n;
 		free(p);
-		if (n % 1000 == 0)
+		if (n % 50 == 0)
 			usleep(1000);
 	}
 	return 0;
