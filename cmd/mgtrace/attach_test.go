@@ -368,12 +368,9 @@ func TestAttachBlocked(t *testing.T) {
 func TestAttachAgain(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, engine string) {
-		times := 16 // bench/soak does so thousands of times
+		times := 8 // bench/soak does so thousands of times
 		if engine == "ebpf" {
-			times = 6 // each waits seconds for the kernel where other programs fork
-		}
-		if testing.Short() {
-			times = 5
+			times = 5 // each waits seconds for the kernel where other programs fork
 		}
 		list := startList(t)
 		maps := names(t, list)

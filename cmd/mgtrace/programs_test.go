@@ -232,7 +232,7 @@ func faults(t *testing.T, source string) []int {
 
 // TestPrograms runs every program of testdata/programs twice: with its fault, which must be
 // among the suspects, and as its correct twin, which must stay silent, each at one level of
-// optimisation by turns; every other pair in C with the fault at both. What the kernel's probes report is the same (TestEngines), and to
+// optimisation by turns. What the kernel's probes report is the same (TestEngines), and to
 // load, put in and take out takes longer than most of the runs: under them a quarter of the programs
 // are run once, at one of the levels, in one of the forms, by turns; one that only they can record, in all.
 func TestPrograms(t *testing.T) {
@@ -252,8 +252,7 @@ func TestPrograms(t *testing.T) {
 						needCapture(t)
 					}
 					t.Parallel()
-					both := i/2%2 == 0 && p.build[0] == "gcc" || p.engine != ""
-					fault, twin := i%2 != k || both, i%2 == k || p.engine != ""
+					fault, twin := i%2 != k || p.engine != "", i%2 == k || p.engine != ""
 					if turns {
 						fault, twin = i/2%2 == 0, i/2%2 == 1
 					}
@@ -411,7 +410,7 @@ func TestTwinsOfClang(t *testing.T) {
 	needTracing(t)
 	gone := []string{"called-seats", "static-list", "vector-tree"} // what the specification declares may have no place in memory any more: that is said
 	for i, p := range slices.Concat(programsIn(t, "../../testdata/optimised"), programs(t)) {
-		if p.engine == "ebpf" || i%4 > 1 && p.build[0] == "gcc" && !strings.Contains(p.source, "optimised") {
+		if p.engine == "ebpf" || i%4 > 1 && !strings.Contains(p.source, "optimised") {
 			continue
 		}
 		level := []string{"-O2", "-O3"}[i%2]

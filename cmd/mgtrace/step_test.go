@@ -16,7 +16,7 @@ func TestStepEngine(t *testing.T) {
 	}
 	needTracing(t)
 	for _, p := range programsIn(t, "testdata/engines") {
-		if !slices.Contains([]string{"atomics", "crash", "list", "processes", "signals", "threads", "vectors"}, p.name()) {
+		if !slices.Contains([]string{"atomics", "crash", "list", "processes", "signals", "vectors"}, p.name()) {
 			continue
 		}
 		t.Run(p.name(), func(t *testing.T) {

@@ -43,7 +43,7 @@ var workloads = []workload{
 	{name: "bash", command: "bash $DATA/script.sh"},
 	{name: "perl", command: "perl $DATA/script.pl"},
 	{name: "python3", command: "/usr/bin/python3 $DATA/script.py"},
-	{name: "python3-suite", command: "/usr/bin/python3 $DATA/suite.py test.test_dict test.test_list test.test_deque test.test_exceptions",
+	{name: "python3-suite", command: "/usr/bin/python3 $DATA/suite.py test.test_dict test.test_exceptions",
 		setup: "/usr/bin/python3 -c 'import test.test_dict'"},
 	{name: "sqlite3", command: "sqlite3 :memory:", stdin: "script.sql", flags: "--module libsqlite3.so.0"},
 	{name: "git-merge", command: "git merge -q --no-edit side", setup: gitRepo, after: gitState},

@@ -18,7 +18,7 @@ func (m forgetful) Beneath(d eval.Dep, v mgpp.View) []eval.Dep {
 // TestLeavesThereAndBack: what lies beneath attributes is kept from time to time only where it is the same.
 func TestLeavesThereAndBack(t *testing.T) {
 	some := 0
-	each(t, 6, func(t *testing.T, s *script) {
+	each(t, 3, func(t *testing.T, s *script) {
 		for range 120 {
 			s.step()
 		}

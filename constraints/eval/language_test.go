@@ -387,7 +387,7 @@ func TestMembership(t *testing.T) {
 
 // In-edges of every object at every time equal what the cells of all objects say.
 func TestInEdges(t *testing.T) {
-	each(t, 10, func(t *testing.T, s *script) {
+	each(t, 5, func(t *testing.T, s *script) {
 		for range 120 {
 			s.step()
 		}

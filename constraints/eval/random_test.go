@@ -16,7 +16,7 @@ import (
 
 // The forward check equals the check from scratch, at every C-point.
 func TestCheckIsAll(t *testing.T) {
-	each(t, 12, func(t *testing.T, s *script) {
+	each(t, 6, func(t *testing.T, s *script) {
 		broken := 0
 		for range 60 {
 			for range 1 + s.r.IntN(6) {
@@ -43,7 +43,7 @@ func TestCheckIsAll(t *testing.T) {
 // later one or an earlier one, with hypothetical views between.
 func TestThereAndBack(t *testing.T) {
 	broken := 0
-	each(t, 12, func(t *testing.T, s *script) {
+	each(t, 6, func(t *testing.T, s *script) {
 		for range 80 {
 			s.step()
 		}
@@ -77,7 +77,7 @@ func TestThereAndBack(t *testing.T) {
 
 // A hypothetical view's check equals that of a history in which it is true.
 func TestHypothetical(t *testing.T) {
-	each(t, 8, func(t *testing.T, s *script) {
+	each(t, 4, func(t *testing.T, s *script) {
 		for range 60 {
 			s.step()
 		}
@@ -100,7 +100,7 @@ func TestHypothetical(t *testing.T) {
 // What a hypothetical view cures and creates is what differs from the history's.
 func TestCures(t *testing.T) {
 	worth := 0
-	each(t, 8, func(t *testing.T, s *script) {
+	each(t, 4, func(t *testing.T, s *script) {
 		for range 60 {
 			s.step()
 		}
@@ -157,7 +157,7 @@ func (s *script) hypothesis(now mgpp.Timestamp) mgpp.View {
 
 // Touched has every inconsistency an argument of which an operation changed.
 func TestTouched(t *testing.T) {
-	each(t, 5, func(t *testing.T, s *script) {
+	each(t, 3, func(t *testing.T, s *script) {
 		for range 80 {
 			s.step()
 		}
@@ -178,7 +178,7 @@ func TestTouched(t *testing.T) {
 // Eval agrees with All, and what it depends on tells when to look again:
 // between the last change of a dependency and now nothing differs.
 func TestEvalAndDependencies(t *testing.T) {
-	each(t, 5, func(t *testing.T, s *script) {
+	each(t, 3, func(t *testing.T, s *script) {
 		for range 80 {
 			s.step()
 		}

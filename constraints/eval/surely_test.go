@@ -15,7 +15,7 @@ import (
 // that hold in it hold in the other.
 func TestSurely(t *testing.T) {
 	sure, led := map[string]int{}, map[string]int{}
-	each(t, 12, func(t *testing.T, s *script) {
+	each(t, 6, func(t *testing.T, s *script) {
 		slow := eval.NewChecker(s.spec, s.h, s.g, eval.Options{})
 		eval.Unsure(slow)
 		for range 60 {

@@ -12,7 +12,7 @@ import (
 // TestHopeless: where all is to be cured, nothing is evaluated any more once something stays broken.
 func TestHopeless(t *testing.T) {
 	any, all := uint64(0), uint64(0)
-	each(t, 4, func(t *testing.T, s *script) {
+	each(t, 2, func(t *testing.T, s *script) {
 		for range 120 {
 			s.step()
 		}

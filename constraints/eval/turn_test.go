@@ -15,7 +15,7 @@ import (
 // checker that knows nothing yet, on hypothetical views as well.
 func TestTurn(t *testing.T) {
 	far, cheaper := 0, 0
-	each(t, 4, func(t *testing.T, s *script) {
+	each(t, 2, func(t *testing.T, s *script) {
 		for range 600 {
 			s.step()
 		}

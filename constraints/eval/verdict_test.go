@@ -11,7 +11,7 @@ import (
 // Verdict is that of Eval, at any time and on hypothetical views, whatever was asked before; and it takes less.
 func TestVerdict(t *testing.T) {
 	full, brief := uint64(0), uint64(0)
-	each(t, 4, func(t *testing.T, s *script) {
+	each(t, 2, func(t *testing.T, s *script) {
 		for range 300 {
 			s.step()
 		}
@@ -58,7 +58,7 @@ func TestVerdict(t *testing.T) {
 // TestVerdictLeavesAlone: what is known of the views that are evaluated is not taken away for a verdict at another time.
 func TestVerdictLeavesAlone(t *testing.T) {
 	again, after := uint64(0), uint64(0)
-	each(t, 2, func(t *testing.T, s *script) {
+	each(t, 1, func(t *testing.T, s *script) {
 		for range 300 {
 			s.step()
 		}
