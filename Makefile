@@ -8,10 +8,13 @@ STRIP ?= llvm-strip-14
 all: build
 
 # Without cgo, which only Go's net package would use: no dynamic linker at each start, and
-# one file that runs on any distribution. It begins at an entry of its own, which notes what
-# Go's runtime hides: target/standard.go.
+# one file that runs on any distribution. Vet and the tests do without it too, or most packages
+# would be compiled twice.
+export CGO_ENABLED = 0
+
+# mgtrace begins at an entry of its own, which notes what Go's runtime hides: target/standard.go.
 build:
-	CGO_ENABLED=0 $(GO) build -ldflags=-E=mgtrace/target.entry -o mgtrace ./cmd/mgtrace
+	$(GO) build -ldflags=-E=mgtrace/target.entry -o mgtrace ./cmd/mgtrace
 
 # What a fresh Debian needs, installed if it is missing.
 setup-demo:
