@@ -236,9 +236,15 @@ func Propose(ctx context.Context, rec *recording.Recording, o Options) (*mine.Re
 	res, err := mine.Mine(ctx, run)
 	var none *mine.NoNodesError
 	if errors.As(err, &none) {
-		elsewhere := unfollowed(o.Locals, none.Of.Layout)
+		elsewhere, made := unfollowed(o.Locals, none.Of.Layout), makerOf(none.Of.Layout, a.Hist, rec.Symbols)
 		if elsewhere == "" {
 			elsewhere = memberOf(none.Of.Layout, a.Hist, rec.Symbols, finder)
+		}
+		switch {
+		case elsewhere == "":
+			elsewhere = made
+		case made != "":
+			elsewhere += "; or " + made
 		}
 		if elsewhere == "" {
 			elsewhere = "of an allocator of the program's own tell --alloc: --alloc 'pool_get(size=1)' --free 'pool_put(1)'"
@@ -435,6 +441,57 @@ func memberOf(t *types.Type, h *mgpp.History, symbols *symbol.Table, finder *evi
 		}
 	}
 	return ""
+}
+
+// makerOf says in which function of the program that returns a pointer to the type blocks were allocated that have room for it,
+// and how that is told; "" if in none. So objects come to be of which the allocation tells another type: a header that all kinds
+// have in common, as in an interpreter, or none.
+func makerOf(t *types.Type, h *mgpp.History, symbols *symbol.Table) string {
+	makes := map[string]bool{}
+	maker := func(name string) bool {
+		known, ok := makes[name]
+		if !ok {
+			known = slices.ContainsFunc(symbols.Images, func(im symbol.Image) bool {
+				return im.Obj != nil && im.Traced && slices.ContainsFunc(im.Obj.FuncsNamed(name), func(f objfile.Func) bool {
+					r := im.Obj.ReturnType(f.Addr)
+					return r != nil && r.Kind == types.Pointer && typing.SameType(r.Elem, t)
+				})
+			})
+			makes[name] = known
+		}
+		return known
+	}
+	counts := map[string]int{} // blocks, by the innermost such function
+	byStack := map[*trace.Addr]string{}
+	for n := range h.Nodes() {
+		if _, local := trace.Local(n.Alloc); local || len(n.Stack) == 0 || n.Global != 0 || int64(n.Size) < t.Size {
+			continue
+		}
+		name, ok := byStack[&n.Stack[0]]
+		if !ok {
+			for _, at := range n.Stack {
+				frames := symbols.Frames(at - 1)
+				if i := slices.IndexFunc(frames, func(f objfile.Frame) bool { return maker(plainFunc(f.Function)) }); i >= 0 {
+					name = plainFunc(frames[i].Function)
+					break
+				}
+			}
+			byStack[&n.Stack[0]] = name
+		}
+		if name != "" {
+			counts[name]++
+		}
+	}
+	best := ""
+	for name, n := range counts {
+		if best == "" || n > counts[best] || n == counts[best] && name < best {
+			best = name
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s allocates and returns a pointer to such: tell that in a file for --merge, as by: type node = %q; alloc node at %s;", best, t.Name, best)
 }
 
 // memberPath is the path from a structure to a member of a type, or to an array of such members; "" if it has none.
