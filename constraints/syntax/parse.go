@@ -377,6 +377,9 @@ func (p *parser) decl() (d Decl, ok bool) {
 		if hint := directiveHint(d.Type.Name); hint != "" {
 			p.fail(d.Type.Pos, "`%s` is no word that begins a statement%s", d.Type.Name, hint)
 		}
+		if last := len(d.Vars) - 1; last > 0 && p.tok().kind == tokIdent && (p.peek(1).is(";") || p.peek(1).is(",")) { // "a X, b Y" for "a X; b Y"
+			p.fail(d.Vars[last].Pos, "variables of another type are declared behind a `;`: `%s %s; %s %s;`", d.Type.Name, d.Vars[last-1].Name, d.Vars[last].Name, p.tok().text)
+		}
 	}
 	p.end("the declaration of variables")
 	return d, true
