@@ -3,6 +3,7 @@ package symbol
 import (
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 
 	"mgtrace/objfile"
@@ -55,7 +56,7 @@ func (s *Table) Assign(stores []Store) {
 			continue
 		}
 		text, ok := s.Sources.Line(frames[0].File, frames[0].Line)
-		if frames[0].Line == 0 || ok && frames[0].Within && !x.Called && !mayStore(text, x.Fields, x.Wholes) && !s.byReference(text, &frames[0]) {
+		if frames[0].Line == 0 || ok && frames[0].Within && !x.Called && !s.mayStoreAt(text, x.Fields, x.Wholes, &frames[0]) {
 			homeless = append(homeless, x)
 		} else {
 			taken[place{frames[0].File, frames[0].Line}] = true
@@ -163,10 +164,36 @@ func (s *Table) meantBy(pc trace.Addr, frames []objfile.Frame, fields []string, 
 	if also := s.beside(frames, fields, s.wholes[pc], field); also != nil || len(frames) == 0 || !slices.Contains(fields, field) {
 		return also
 	}
-	if text, ok := s.Sources.Line(frames[0].File, frames[0].Line); !ok || mayStore(text, fields, s.wholes[pc]) || s.byReference(text, &frames[0]) {
+	if text, ok := s.Sources.Line(frames[0].File, frames[0].Line); !ok || s.mayStoreAt(text, fields, s.wholes[pc], &frames[0]) {
 		return nil
 	}
 	return s.nearest(frames, field)
+}
+
+// mayStoreAt: the text of a line of a function may store to one of the fields, or to what they are parts of.
+func (s *Table) mayStoreAt(text string, fields, wholes []string, f *objfile.Frame) bool {
+	return mayStore(text, fields, wholes) || s.byReference(text, f) || s.ofThis(text, wholes, f)
+}
+
+// ofThis: a line of a member function of C++ assigns to a member as a whole by its name alone, which no variable of the
+// function has:
+//
+//	7	upper = max(a.upper, b.upper);    movlps %xmm0,0x8(%rax)
+func (s *Table) ofThis(text string, wholes []string, f *objfile.Frame) bool {
+	if !strings.Contains(f.Function, "::") {
+		return false
+	}
+	for _, m := range plainly().FindAllStringSubmatch(code(text), -1) {
+		if !slices.Contains(wholes, m[2]) {
+			continue
+		}
+		declares := regexp.MustCompile(`[\w*&>][\s*&]+` + m[2] + `\s*[=;,(){[:]`)
+		_, body := s.body(f)
+		if !slices.ContainsFunc(body, func(line string) bool { return declares.MatchString(keyword().ReplaceAllString(line, ";")) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // byReference: a line assigns to a name that its function declares as a reference of C++, which may be to any field:
@@ -288,6 +315,8 @@ var (
 	})
 	// plainly is an assignment to a name by itself.
 	plainly = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(^|[;{}():?,]|\belse)\s*([A-Za-z_]\w*)` + operators) })
+	// keyword stands before expressions.
+	keyword = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b(else|return|do|throw)\b`) })
 	// macro is what looks like the use of one.
 	macro = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b[A-Z][A-Z0-9_]*\s*\(`) })
 	// bulk is a call of what copies memory, as compilers expand it.

@@ -210,6 +210,45 @@ func TestByReference(t *testing.T) {
 	}
 }
 
+// TestOfThis: a member function's line that assigns a member as a whole by its name alone keeps the stores to parts of it;
+// one that assigns a variable of that name does not.
+func TestOfThis(t *testing.T) {
+	const text = `void Box::join(const Box &a, const Box &b)
+{
+	upper = max(a.upper, b.upper);
+	count++;
+	this->upper = a.upper;
+}
+void Box::grow(Point upper)
+{
+	upper = twice(upper);
+	this->upper = upper;
+}
+void join(Box &b)
+{
+	upper = b;
+	b.upper = origin;
+}
+`
+	for line, c := range map[int]struct {
+		function string
+		declared int
+		want     int
+	}{
+		3:  {"Box::join(Box const&, Box const&)", 1, 3},
+		4:  {"Box::join(Box const&, Box const&)", 1, 5},
+		9:  {"Box::grow(Point)", 7, 10},
+		14: {"join", 12, 15},
+	} {
+		s := New(nil, &Sources{Attached: func(string) ([]byte, bool) { return []byte(text), true }})
+		s.frames[0x100] = []objfile.Frame{{Function: c.function, File: "box.cpp", Line: line, Declared: c.declared, Within: true}}
+		s.Assign([]Store{{PC: 0x100, Fields: []string{"x", "y"}, Wholes: WholesOf("[2].box.upper.x")}})
+		if f, _, _ := s.Where(0x100); f.Line != c.want {
+			t.Errorf("the store of line %d is at line %d, want %d", line, f.Line, c.want)
+		}
+	}
+}
+
 func TestMayStore(t *testing.T) {
 	for text, want := range map[string]bool{
 		"n->next = p;":                true,
