@@ -116,6 +116,11 @@ func (f *Finder) examine(fr Frame) *Told {
 	w := newWalk(fr.File, fr.Addr, f.statics)
 	w.run()
 	s := &Told{Passes: w.returned, PassesAt: w.returnOffset}
+	if of := ofString(fr.File, fr.Addr); of != nil {
+		s.Evidence = Evidence{Type: of, Why: "allocated by a string of the C++ library", Array: true}
+		s.Certain = true
+		return s
+	}
 	found := w.findings
 	code, agreed := combine(found)
 	if name, t := allocatorType(fr.File, fr.Addr-1); t != nil && !(agreed && folded(code, t)) {

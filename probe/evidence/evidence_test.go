@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -54,6 +55,38 @@ func TestSites(t *testing.T) {
 		total.sites, total.right, 100*float64(total.right)/float64(total.sites), text.right, 100*float64(text.right)/float64(text.sites), total.arrays, total.right)
 	if total.right*100 < total.sites*85 || text.right*100 < text.sites*95 {
 		t.Error("too few sites are found")
+	}
+}
+
+// TestTemporary: the text of a temporary string that lies in the place of a later variable is no object of that variable's,
+// and what such a variable does hold still is.
+func TestTemporary(t *testing.T) {
+	recorder := filepath.Join(t.TempDir(), "recorder.so")
+	compile(t, "gcc", "-O1", "-g0", "-shared", "-fPIC", "-o", recorder, "testdata/recorder.c", "-ldl")
+	files := map[string]*objfile.File{}
+	for _, cc := range []string{"g++", "clang++"} {
+		if cc = compilertest.Newest(cc); cc == "" {
+			continue
+		}
+		exe := filepath.Join(t.TempDir(), "prog")
+		compile(t, cc, "-std=c++20", "-O2", "-w", "-g", "-o", exe, "testdata/temporary.cc")
+		finder, texts, jobs := NewFinder(readLine), 0, 0
+		for _, stack := range record(t, recorder, exe, files).stacks {
+			text := slices.ContainsFunc(stack, func(fr Frame) bool {
+				return fr.File != nil && slices.ContainsFunc(fr.File.Frames(fr.Addr-1), func(at objfile.Frame) bool { return strings.HasPrefix(at.Function, "std::string::") })
+			})
+			switch e := finder.ForStack(stack); {
+			case text && (e.Type == nil || !isByte(e.Type)):
+				t.Errorf("%s: the text of a string is %v: %s", cc, e.Type, e.Why)
+			case text:
+				texts++
+			case e.Type != nil && e.Type.Name == "Job":
+				jobs++
+			}
+		}
+		if texts == 0 || jobs == 0 {
+			t.Errorf("%s: %d texts, %d jobs", cc, texts, jobs)
+		}
 	}
 }
 

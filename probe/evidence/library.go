@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"slices"
 	"strings"
 
 	"mgtrace/objfile"
@@ -32,4 +33,31 @@ func ofLibrary(f *objfile.File, pc uint64) (name string, t *types.Type) {
 		}
 	}
 	return "", nil
+}
+
+// stringClasses are the classes of the C++ library's strings, as functions of theirs are named.
+var stringClasses = [...]string{"std::string::", "std::__cxx11::basic_string<", "std::basic_string<", "std::wstring::", "std::u8string::", "std::u16string::", "std::u32string::"}
+
+// ofString returns the characters' type if the call before pc stands in a function of a string of the C++ library, itself or
+// inlined: what it allocates is the string's text. Where the pointer is stored tells nothing then: the string may be a
+// temporary object in the place of a variable that comes later.
+func ofString(f *objfile.File, pc uint64) *types.Type {
+	for _, fr := range f.Frames(pc - 1) {
+		if strings.HasPrefix(fr.Function, "std::string::_Rep::") {
+			return nil // a header lies before the text
+		}
+		if i := slices.IndexFunc(stringClasses[:], func(class string) bool { return strings.HasPrefix(fr.Function, class) }); i >= 0 {
+			if _, t := allocatorType(f, pc-1); t != nil {
+				return t
+			}
+			if i == 0 {
+				return &types.Type{Kind: types.Int, Name: "char", Size: 1}
+			}
+			return nil
+		}
+		if !strings.Contains(fr.Function, "std::") && !strings.Contains(fr.Function, "__gnu_cxx::") {
+			return nil // an allocator of the program's own
+		}
+	}
+	return nil
 }

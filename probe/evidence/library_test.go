@@ -28,7 +28,7 @@ func TestLibrary(t *testing.T) {
 		certain bool
 	}{
 		"__cxa_allocate_exception": {"__cxxabiv1::__cxa_refcounted_exception", false}, // what is thrown lies behind it
-		"_ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE9_M_createERmm": {"char", false},
+		"_ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE9_M_createERmm": {"char", true},
 		"_ZNSs4_Rep9_S_createEmmRKSaIcE":                                      {"std::string::_Rep", true},
 		"_ZSt17__throw_bad_allocv":                                            {},
 	} {

@@ -210,7 +210,7 @@ func (w *walk) atVariables(pc uint64, st *state) []finding {
 			if !ok || v.Type == nil {
 				continue
 			}
-			if !st.stored {
+			if !st.stored || w.undeclared(pc, v) {
 				continue // what lay there before may be another variable's by now
 			}
 			x := st.slots[len(st.slots)-1]
@@ -220,6 +220,27 @@ func (w *walk) atVariables(pc uint64, st *state) []finding {
 		}
 	}
 	return out
+}
+
+// undeclared: what was stored before pc was at a line of the variable's function that lies before its declaration.
+// Compilers give the place of a variable to temporary objects that are gone by then, and debug information says of
+// most that they lie there in the whole of their scope:
+//
+//	8	if (leaf) return std::make_unique<Node>(std::string(n, 'x'));
+//	9	auto node = std::make_unique<Node>();
+func (w *walk) undeclared(pc uint64, v objfile.Variable) bool {
+	frames := w.file.Frames(pc)
+	if v.Param || v.Line == 0 || v.Frame >= len(frames) {
+		return false
+	}
+	in := frames[v.Frame]
+	for _, f := range w.file.Frames(pc - 1) {
+		if f.Function == in.Function && f.File == in.File {
+			in = f
+			break
+		}
+	}
+	return in.File == v.File && in.Line > 0 && in.Line < v.Line && in.Declared <= v.Line
 }
 
 // inVariable: the value lies off bytes into variable v.

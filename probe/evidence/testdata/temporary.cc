@@ -1,0 +1,48 @@
+// A tree of jobs, each of which has a text or parts. At -O2 the string that a job's text is made of lies where j does
+// later, of which debug information says that it lies there in all of make.
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+struct Job;
+struct Text { std::string line; };
+struct Parts { std::vector<std::unique_ptr<Job>> parts; };
+struct Job {
+	int id, total;
+	Job *parent;
+	std::variant<Text, Parts> what;
+	Job(int i, int c, Job *p, Text t) : id(i), total(c), parent(p), what(std::move(t)) {}
+	Job(int i, Job *p) : id(i), total(0), parent(p), what(Parts{}) {}
+};
+
+static unsigned seed = 3;
+static unsigned next() { seed = seed * 1103515245u + 12345u; return (seed >> 16) & 0x7fff; }
+
+struct Maker {
+	int made = 0;
+	std::unique_ptr<Job> make(int depth, int &id, Job *parent)
+	{
+		if (depth == 0 || next() % 3 == 0)
+			return std::make_unique<Job>(id++, 1 + next() % 9, parent, Text{std::string(next() % 30, 'x')});
+		auto j = std::make_unique<Job>(id++, parent);
+		auto &p = std::get<Parts>(j->what);
+		for (int k = 1 + next() % 3; k > 0; k--) {
+			auto part = make(depth - 1, id, j.get());
+			j->total += part->total;
+			p.parts.push_back(std::move(part));
+		}
+		return j;
+	}
+};
+
+int main()
+{
+	Maker maker;
+	int id = 1, sum = 0;
+	for (int i = 0; i < 9; i++)
+		sum += maker.make(3, id, nullptr)->total;
+	std::printf("%d\n", sum);
+}
