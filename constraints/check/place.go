@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 
 	"mgtrace/constraints/syntax"
 	"mgtrace/mgpp/coded"
@@ -51,8 +52,9 @@ func (s *scope) ownField(x operand, e *syntax.Select) bool {
 }
 
 // attribute finds the user attribute that x.name means, nil if it means none.
-// A pointer of no declared type (void *, a pointer to a member) has the
-// attribute if only one type has one of that name.
+// A pointer of no declared type (void *, a pointer to a member) has the attribute
+// if only one type has one of that name; of several, that of the node that the
+// pointer lies in.
 func (s *scope) attribute(x operand, name string) *Attribute {
 	if x.kind != kindRef && x.kind != kindAny {
 		return nil
@@ -60,17 +62,33 @@ func (s *scope) attribute(x operand, name string) *Attribute {
 	if x.node != nil {
 		return s.attrs[attrKey{x.node, name}]
 	}
-	var found *Attribute
+	switch found := s.attributesOf(x, name); len(found) {
+	case 0:
+		return nil
+	case 1:
+		return found[0]
+	default:
+		if i := slices.IndexFunc(found, func(a *Attribute) bool { return x.place != nil && liesIn(x.place, a.Type) }); i >= 0 {
+			return found[i]
+		}
+		return nil
+	}
+}
+
+// attributesOf are the attributes of a name that a pointer of no declared type may mean.
+func (s *scope) attributesOf(x operand, name string) (found []*Attribute) {
 	for _, a := range s.spec.Attributes {
-		if a.Name != name || x.typ != nil && x.typ.Elem != nil && x.typ.Elem.Kind != types.Void && !holds(a.Type.Layout, x.typ.Elem, 0) {
-			continue
+		if a.Name == name && (x.typ == nil || x.typ.Elem == nil || x.typ.Elem.Kind == types.Void || holds(a.Type.Layout, x.typ.Elem, 0)) {
+			found = append(found, a)
 		}
-		if found != nil {
-			return nil
-		}
-		found = a
 	}
 	return found
+}
+
+// liesIn: a place is in a variable's node of this type.
+func liesIn(p *Place, t *NodeType) bool {
+	n, ok := p.Base.(*Node)
+	return ok && n.Type == t
 }
 
 // follow returns the type of the object that x is or points to, nil if unknown.
@@ -210,6 +228,11 @@ func (s *scope) unknownWithout(pos syntax.Pos, format string, args ...any) {
 }
 
 func (s *scope) attributeHint(x operand, name string) string {
+	if x.node == nil {
+		if found := s.attributesOf(x, name); len(found) > 1 {
+			return fmt.Sprintf("; %s and %s have an attribute of that name, and it may lead to either", found[0].Type.Name, found[1].Type.Name)
+		}
+	}
 	var names []string
 	for _, a := range s.spec.Attributes {
 		if a.Type == x.node {
