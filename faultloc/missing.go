@@ -26,6 +26,7 @@ const maxAlike = 500
 //     One that was silent since then goes before one that ran; then the one
 //     that wrote most of the nodes. One that ran, or where the node is new,
 //     must have written half of them, if it did not lead several there
+//  4. none that has done its work since then, for another node
 func missing(in Input, tb *contributions, r *Repair, last mgpp.Timestamp, ran map[string]bool) (Suspect, bool) {
 	fresh := in.Healthy == 0 || in.Cells.Object(r.Cell.Obj).Birth > in.Healthy
 	if c := tb.byOp[last]; c != nil && c.lasting() > 0 || last > in.Healthy && !fresh {
@@ -46,7 +47,7 @@ func missing(in Input, tb *contributions, r *Repair, last mgpp.Timestamp, ran ma
 		if here[st] || (!w.silent || fresh) && w.there < several && 2*w.often < of {
 			continue
 		}
-		if best.often == 0 || w.before(best) {
+		if (best.often == 0 || w.before(best)) && (w.silent || w.there >= several || !in.ranItsFill(w.newest)) {
 			best = w
 		}
 	}
@@ -57,6 +58,71 @@ func missing(in Input, tb *contributions, r *Repair, last mgpp.Timestamp, ran ma
 		Kind: Omitted, PC: in.History.Op(best.newest).PC, Operation: best.newest, Repair: r, Contributes: r.mended(in),
 		Evidence: []Evidence{r.evidence(in), {Kind: Missing, Often: best.often, Of: of, There: best.there}},
 	}, true
+}
+
+// ranItsFill: since the last healthy C-point a statement ran as often as it does between two C-points: as often as in three of four of those
+// before that in which it ran, of three at least, and as often as another one of its function, which it never ran more often than. What it
+// does in such a call is done, for another node. Where its function has no other one it ran more often nowhere.
+func (in *Input) ranItsFill(of mgpp.Timestamp) bool {
+	now, _ := slices.BinarySearch(in.Points, in.At)
+	if now == 0 || in.Points[now-1] > in.Healthy {
+		return false
+	}
+	st, f := in.statement(of), in.function(of)
+	names := map[trace.Addr]string{} // of the statements of that function
+	times := map[string]map[int]int{}
+	interval := now
+	for t := in.At; t > 0 && in.At-t < maxLearnt; t-- {
+		for interval > 0 && in.Points[interval-1] >= t {
+			interval--
+		}
+		pc := in.History.Deed(t).PC
+		name, known := names[pc]
+		if !known {
+			if pc != 0 {
+				if is := in.Statement(pc); is == st || f != "" && in.function(t) == f {
+					name = is
+				}
+			}
+			names[pc] = name
+		}
+		if name == "" {
+			continue
+		}
+		if times[name] == nil {
+			times[name] = map[int]int{}
+		}
+		times[name][interval]++
+	}
+	own := times[st]
+	n, before, more := own[now], 0, 0
+	for i, often := range own {
+		if i != now {
+			before++
+			if often > n {
+				more++
+			}
+		}
+	}
+	if n == 0 || before < enough || 4*more > before {
+		return false
+	}
+	for other, theirs := range times {
+		if other != st && theirs[now] == n && !exceeds(own, theirs) {
+			return true
+		}
+	}
+	return len(times) == 1 && more == 0
+}
+
+// exceeds: of two counts by interval the first is somewhere the larger one.
+func exceeds(a, b map[int]int) bool {
+	for i, n := range a {
+		if n > b[i] {
+			return true
+		}
+	}
+	return false
 }
 
 // elsewhere: the function of a statement was called since the last healthy C-point, but for other nodes than that of a repair,

@@ -3,6 +3,9 @@ package faultloc
 import (
 	"fmt"
 	"testing"
+
+	"mgtrace/mgpp"
+	"mgtrace/trace"
 )
 
 // TestLoopLeftOne: a statement that led several like nodes to the new node since the last healthy C-point should have led this one there as
@@ -58,6 +61,42 @@ func TestWriterBefore(t *testing.T) {
 			if got := order[i].before(order[k]); got != (i < k) {
 				t.Errorf("%+v before %+v: %t", order[i], order[k], got)
 			}
+		}
+	}
+}
+
+// TestRanItsFill: a statement that has done in a call what it does in others is not missing for another node. One that was left out is: its
+// function ran twice, and it once.
+func TestRanItsFill(t *testing.T) {
+	const spec = "struct crate { struct crate *next, *prev; };\ntype crate;\nnext: crate X; X.next == NULL or X.next.prev == X;\n"
+	const (
+		link = "61: %[1]s.next = %[2]s\n62: %[2]s.prev = %[1]s\n"
+		half = "61: %[1]s.next = %[2]s\n"
+	)
+	for _, c := range []struct {
+		name, last string
+		want       bool
+	}{
+		{"once, as always", fmt.Sprintf(link, "c8", "n"), true},
+		{"once, and its function twice", fmt.Sprintf(link+half, "c8", "n", "n", "c7"), false},
+		{"not at all", "70: n.next = NULL\n", false},
+	} {
+		w := newWorld(t, spec)
+		w.run("1: c0 = calloc crate\n")
+		var points []mgpp.Timestamp
+		for i := 1; i < 9; i++ {
+			w.run(fmt.Sprintf("1: c%[2]d = calloc crate\n61: c%[1]d.next = c%[2]d\n62: c%[2]d.prev = c%[1]d\ncpoint\n", i-1, i))
+			points = append(points, w.healthy)
+		}
+		w.run("1: n = calloc crate\n" + c.last)
+		in := w.input()
+		in.Points = points
+		in.Function = func(pc trace.Addr) string { return map[bool]string{true: "link"}[pc/10 == 6] }
+		if got := in.ranItsFill(points[0]); got != c.want {
+			t.Errorf("%s: %t, want %t", c.name, got, c.want)
+		}
+		if c.want && len(in.Found) > 0 {
+			t.Errorf("%s: %d inconsistencies, want none", c.name, len(in.Found))
 		}
 	}
 }
