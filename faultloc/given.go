@@ -47,6 +47,14 @@ func (l *lab) given(c Cell) bool {
 	return (len(values) >= minLike || len(values) > 1 && (handed == len(like) || large == len(like))) && 4*len(values) >= len(like)
 }
 
+// workedOut: an equation says that a number should be another one, and it is none of the arguments of the call that stored it, which are
+// known: it is not what the program was given.
+func (l *lab) workedOut(c Cell, v uint64) bool {
+	last := l.in.History.LastWrite(c.Addr, uint64(c.Size), l.in.At)
+	now, ok := read(l.view, c.Addr, c.Size)
+	return ok && l.in.Args != nil && l.in.Args(last) != nil && !l.in.argument(last, now, c.Size) && slices.Contains(l.said[c.Addr], v)
+}
+
 // givenElement is the same of an element of an array: each that was written in a call of a watched function, and then not cleared,
 // holds what was an argument of that call.
 func (l *lab) givenElement(c Cell) bool {

@@ -69,3 +69,28 @@ func TestGivenOverwritten(t *testing.T) {
 		}
 	}
 }
+
+// TestWorkedOut: a number of which an equation says what it should be, and that is none of its call's arguments, is none that the program was
+// given, though each node has its own.
+func TestWorkedOut(t *testing.T) {
+	const spec = "struct span { struct span *next; long from, width; };\ntype span;\nmeet: span X; X.next == NULL or X.next.from == X.from + X.width;\n"
+	for _, c := range []struct {
+		name  string
+		args  []uint64
+		given bool
+	}{{"not known", nil, true}, {"other arguments", []uint64{7}, false}, {"its argument", []uint64{44}, true}} {
+		w := newWorld(t, spec)
+		w.run("1: s0 = calloc span\n2: s0.from = 100\n3: s0.width = 10")
+		for i := 1; i < 10; i++ {
+			w.run(fmt.Sprintf("1: s%[2]d = calloc span\n2: s%[2]d.from = %[3]d\n3: s%[2]d.width = 10\n4: s%[1]d.next = s%[2]d", i-1, i, 100+10*i))
+		}
+		w.run("cpoint\n1: x = calloc span\n2: x.from = 44\n3: x.width = 10\n4: s9.next = x")
+		in := w.input()
+		in.Args = func(mgpp.Timestamp) []uint64 { return c.args }
+		repairs := Locate(in).Repairs
+		i := slices.IndexFunc(repairs, func(r Repair) bool { return r.Cell.Path == "from" && r.Value == 200 })
+		if i < 0 || repairs[i].Given != c.given {
+			t.Errorf("%s: %+v, want a repair with given %t", c.name, repairs, c.given)
+		}
+	}
+}

@@ -138,7 +138,7 @@ func (l *lab) mend(c candidate, moved []uint64) (best Repair, ok bool) {
 		best.Dangles = l.dangles(best.Target, l.view)
 	}
 	best.Hides = ok && !c.Pointer && l.hides(l.with(c.Cell, best.Value), best.cured)
-	best.Given = ok && !c.Pointer && l.given(c.Cell)
+	best.Given = ok && !c.Pointer && l.given(c.Cell) && !l.workedOut(c.Cell, best.Value)
 	best.Flag = ok && !c.Pointer && signed(best.Value, c.Size)>>1 != 0 && l.flag(c.Cell)
 	return best, ok
 }
