@@ -41,7 +41,12 @@ func blame(in Input, tb *contributions, suspects []Suspect, repairs []Repair, l 
 		if destroyed || r.Orphans > 0 || r.Created > 0 || !in.looksFor(Missing) || r.strayed(suspects) {
 			continue
 		}
-		s, ok := missing(in, tb, r, last, ran)
+		s, ok := released(in, r, last)
+		if ok {
+			suspects = append(suspects, s)
+			continue
+		}
+		s, ok = missing(in, tb, r, last, ran)
 		ok = ok && (h == nil || h.belongs(s.Operation, ran)) && !slices.ContainsFunc(suspects, r.ownHabit)
 		if ok && h != nil && ran != nil {
 			s.Evidence[len(s.Evidence)-1].Apart = h.apart(s.Operation, ran) || in.elsewhere(r, s.Operation)

@@ -32,6 +32,8 @@ type Structure interface {
 	Into(o graph.ObjID, v mgpp.View, limit int) []trace.Addr
 	// Led reports whether any pointer cell leads to o, an edge or not.
 	Led(o graph.ObjID, v mgpp.View) bool
+	// Left returns the cells that still lead to an object that has died.
+	Left(v mgpp.View, o graph.ObjID) []graph.Ref
 	// Rooted reports whether a pointer in static memory leads to o.
 	Rooted(o graph.ObjID, v mgpp.View) bool
 	// Alike returns up to limit live objects of the same type as o, for
@@ -310,6 +312,7 @@ type Evidence struct {
 	Edit       string  // Edited: what it would be, in words
 	Held       int     // Edited: in so many earlier calls it would have mattered, and all would have held
 	Given      bool    // RepairCell, Counterfactual: the field holds what the program was given
+	Bypassed   bool    // Outdated: it took the node out to which the field still leads, and which was put in elsewhere after that
 	Unanswered bool    // Outdated: no change of the count answers this one, and each other has its answer
 	Born       bool    // Flip: of births only, which ask what nothing has answered yet
 	Next       bool    // Crash: it came right behind a change beside which a store is missing that would mend all
@@ -320,6 +323,8 @@ type Evidence struct {
 	Flips      int     // Flip: inconsistencies that it turned from holding to broken; Outdated: it leads to a node whose birth did, or did until its death
 	Called     bool    // Outdated: Beside was done in a call of its function, and may be missing next to that call
 	Often      int     // Missing: in how many of Of like nodes the statement wrote the field; Habit: in how many of Of cases it ran
+	Emptied    bool    // Dropped: the node was not freed, but its own pointer taken away after that
+	Released   bool    // Missing: the nodes are those that were freed before where this one was, and it took such a pointer to them away
 	There      int     // Missing: so many like nodes the statement led where the repair leads, since the last healthy C-point
 	// Beside is Habit's other statement, or what concerned the node last (Missing): where this
 	// one should have run; Outdated: what the function did last for the node, if more than the
@@ -456,7 +461,7 @@ func locate(in Input) Result {
 			suspects = lab.dropped(tb, suspects)
 		}
 		if in.Cells != nil && in.looksFor(Doomed) {
-			suspects = storedAgain(in, doomed(in, suspects))
+			suspects = storedAgain(in, doomed(in, suspects), repairs)
 		}
 		if in.Cells != nil && in.looksFor(Stale) {
 			suspects = stale(in, suspects)

@@ -3,7 +3,6 @@ package faultloc
 import (
 	"slices"
 
-	"mgtrace/constraints/eval"
 	"mgtrace/constraints/graph"
 	"mgtrace/mgpp"
 	"mgtrace/trace"
@@ -48,6 +47,10 @@ func lost(in Input, tb *contributions, suspects []Suspect) []Suspect {
 		if again := in.keptBefore(t, was); again != 0 {
 			suspects = accuseAgain(in, suspects, again)
 		}
+		if at, mends := in.emptied(t, was); at != 0 {
+			suspects = accuseEmptied(in, suspects, at, mends)
+			continue
+		}
 		s := statement(in, &suspects, t)
 		if !s.has(Lost) {
 			s.Operation = t
@@ -78,13 +81,75 @@ func (in *Input) keptBefore(t mgpp.Timestamp, lost uint64) mgpp.Timestamp {
 		if v, known := read(view, c.Addr, 8); !ok || !known || !c.Pointer || c.Obj == o || trace.Addr(v) != node.Addr {
 			continue
 		}
-		was, is, would := in.verdicts(in.Model.View(t-1)), in.verdicts(view), in.verdicts(with(view, c, lost))
-		if slices.ContainsFunc(in.Found, func(f eval.Inconsistency) bool {
-			return is(f.Instance) && !was(f.Instance) && !would(f.Instance)
-		}) {
+		if slices.Contains(in.spared(t, c, lost), true) {
 			return at
 		}
 		return 0
 	}
 	return 0
+}
+
+// spared says which inconsistencies an operation broke that would have held after it with another pointer in a cell.
+func (in *Input) spared(t mgpp.Timestamp, c Cell, v uint64) []bool {
+	view := in.Model.View(t)
+	was, is, would := in.verdicts(in.Model.View(t-1)), in.verdicts(view), in.verdicts(with(view, c, v))
+	out := make([]bool, len(in.Found))
+	for i, f := range in.Found {
+		out[i] = is(f.Instance) && !was(f.Instance) && !would(f.Instance)
+	}
+	return out
+}
+
+// emptied is when, before an operation of the same function that took the last pointer to a node out of another one, a pointer to that other
+// one was replaced by none of those that it had, and what would hold with the lost node there: that should have been stored
+// ("list->first = NULL; n->next = NULL;"). 0: it was not.
+func (in *Input) emptied(t mgpp.Timestamp, lost uint64) (mgpp.Timestamp, []bool) {
+	if in.Function == nil {
+		return 0, nil
+	}
+	op := in.History.Op(t)
+	o := in.Cells.At(op.Addr, in.Model.View(t))
+	if o == 0 {
+		return 0, nil
+	}
+	node := in.Cells.Object(o)
+	for at := t - 1; at > in.Healthy && t-at < maxUnlinked; at-- {
+		by := in.History.Op(at)
+		if by.Thread != op.Thread || !in.attributed(at) || !in.tookOut(at, node.Addr) || in.function(at) != in.function(t) {
+			continue
+		}
+		c, ok := in.cellAt(by, in.Model.View(t))
+		instead, known := read(in.Model.View(at), by.Addr, 8)
+		if !ok || !known || !c.Pointer || c.Addr != by.Addr || c.Obj == o || instead != 0 && in.ledTo(o, instead, at-1) || !in.ledTo(o, lost, at-1) {
+			return 0, nil
+		}
+		mends := in.spared(t, c, lost)
+		if !slices.Contains(mends, true) {
+			return 0, nil
+		}
+		return at, mends
+	}
+	return 0, nil
+}
+
+// accuseEmptied accuses a store that took a node out, and put nothing there of what that led to.
+func accuseEmptied(in Input, suspects []Suspect, t mgpp.Timestamp, mends []bool) []Suspect {
+	known := len(suspects)
+	s := statement(in, &suspects, t)
+	if s.has(Dropped) {
+		return suspects
+	}
+	s.Operation = t
+	if known < len(suspects) {
+		s.Operations = []mgpp.Timestamp{t}
+		for i, inc := range in.Found {
+			if mends[i] {
+				s.Contributes = append(s.Contributes, inc.Instance)
+			}
+		}
+	}
+	e := Evidence{Kind: Dropped, Emptied: true}
+	in.cures(&e, mends)
+	s.Evidence = append(s.Evidence, e)
+	return suspects
 }

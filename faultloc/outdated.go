@@ -32,6 +32,9 @@ func outdated(in Input, tb *contributions, suspects []Suspect, repairs []Repair)
 		in.cures(&e, r.cured)
 		if back := r.back(in); back > t && in.looksFor(Mirror) {
 			t = back // the one way was stored, and not the other
+		} else if out := r.bypassed(in, t); out != 0 {
+			onward(in, &suspects, t) // who put the node in was right
+			t, e.Bypassed = out, true
 		} else if out := r.takenOut(in, t); out != 0 {
 			t = out
 		} else if out := r.uncounted(in, t); out != 0 {

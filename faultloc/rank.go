@@ -325,7 +325,7 @@ func (e Evidence) worth() int {
 		if e.Named {
 			return e.part(worthNamed)
 		}
-		if e.Unanswered {
+		if e.Unanswered || e.Bypassed {
 			return e.part(worthOld) + 2*worthFlip
 		}
 		if e.Flips > 0 {

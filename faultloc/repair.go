@@ -15,6 +15,7 @@ import (
 // near the inconsistency, and its cost must not grow with the structure.
 const (
 	maxRepairCells  = 96
+	maxReads        = 4 * maxRepairCells // of one inconsistency, and of all
 	maxRepairValues = 48
 	maxRepairFound  = 256 // inconsistencies whose dependencies are candidates
 	smallNumber     = 4096
@@ -113,6 +114,10 @@ func (r *Repair) gain() int { return r.Cured - r.Created }
 // mend finds the value of a cell that cures most and breaks least; among
 // equals one that cuts nothing off, then the first.
 func (l *lab) mend(c candidate, moved []uint64) (best Repair, ok bool) {
+	var inherited []uint64
+	if now, known := read(l.view, c.Addr, c.Size); known && c.Pointer {
+		inherited = l.inherited(c.Cell, now)
+	}
 	for _, value := range l.values(c.Cell, moved) {
 		if l.exhausted() {
 			break
@@ -125,6 +130,9 @@ func (l *lab) mend(c candidate, moved []uint64) (best Repair, ok bool) {
 		r := Repair{Cell: c.Cell, Value: value, Cured: o.n, Created: o.created, cured: o.cured, Orphans: l.orphans(hypo, c.Addr, uint64(c.Size))}
 		if c.Pointer && l.ownLoop(c.Cell, value) {
 			r.Orphans++
+		}
+		if ok && r.Created > best.Created && slices.Contains(inherited, best.Value) {
+			continue
 		}
 		if !ok || r.gain() > best.gain() || r.Created < best.Created || r.Created == best.Created && r.Orphans < best.Orphans {
 			best, ok = r, true
@@ -245,9 +253,11 @@ func (l *lab) findCells() []candidate {
 	at := map[trace.Addr]int{}
 	cellOf := map[trace.Addr]Cell{} // instances read much the same; of size 0: there is none
 	var out []candidate
+	cut := false
 	for _, inc := range l.in.Found[:min(len(l.in.Found), maxRepairFound)] {
 		mine := map[trace.Addr]bool{}
 		reads := l.reads(inc.Instance)
+		cut = cut || len(reads) >= maxReads
 		for _, addr := range reads {
 			c, known := cellOf[addr]
 			if !known {
@@ -262,11 +272,20 @@ func (l *lab) findCells() []candidate {
 			if i, known := at[c.Addr]; known {
 				out[i].reaches++
 				out[i].among = min(out[i].among, len(reads))
-			} else if len(out) < 4*maxRepairCells {
+			} else if len(out) < maxReads {
 				at[c.Addr] = len(out)
 				v, known := read(l.view, c.Addr, c.Size)
 				astray := c.Pointer && known && v != 0 && l.in.Cells.At(trace.Addr(v), l.view) == 0
 				out = append(out, candidate{c, 1, astray, l.in.fresh(c), len(reads)})
+			} else {
+				cut = true
+			}
+		}
+	}
+	if cut {
+		for _, c := range l.left() {
+			if _, known := at[c.Addr]; !known {
+				out = append(out, candidate{c, 1, true, l.in.fresh(c), maxReads})
 			}
 		}
 	}
@@ -285,6 +304,29 @@ func (l *lab) findCells() []candidate {
 		return cmp.Or(first(a.astray, b.astray), first(precise(&a), precise(&b)), b.reaches-a.reaches, first(a.fresh, b.fresh))
 	})
 	return out[:min(len(out), maxRepairCells)]
+}
+
+// left are pointers to nodes that were freed since the last healthy C-point, of the newest frees: where inconsistencies read more than is
+// looked at, these may be among the rest.
+func (l *lab) left() (out []Cell) {
+	frees := 0
+	for t := l.in.At; t > l.in.Healthy && l.in.At-t < maxUnlike && frees < maxNewborn; t-- {
+		op := l.in.History.Op(t)
+		if op.Kind != mgpp.OpDeath {
+			continue
+		}
+		frees++
+		o := l.in.Cells.At(op.Addr, l.in.Model.View(t-1))
+		if o == 0 {
+			continue
+		}
+		for _, ref := range l.in.Cells.Left(l.view, o) {
+			if c, ok := l.in.Cells.Cell(ref.Addr, l.view); ok && c.Pointer && len(out) < maxInto {
+				out = append(out, c)
+			}
+		}
+	}
+	return out
 }
 
 // movedCells are the pointers that were stored right before the C-point, and those of the nodes that
@@ -364,7 +406,7 @@ func (l *lab) reads(i eval.Instance) []trace.Addr {
 		case d.Kind == eval.DepIn:
 			out = append(out, l.in.Cells.Into(d.Obj, l.view, maxInto)...)
 		}
-		return len(out) < 4*maxRepairCells
+		return len(out) < maxReads
 	})
 	return out
 }
@@ -425,6 +467,11 @@ func (l *lab) values(c Cell, moved []uint64) []uint64 {
 			}
 		}
 	}
+	if known && c.Pointer {
+		for _, v := range l.inherited(c, now) {
+			add(v)
+		}
+	}
 	for _, v := range l.held(c, 3) {
 		add(v)
 	}
@@ -432,6 +479,25 @@ func (l *lab) values(c Cell, moved []uint64) []uint64 {
 		l.pointers(c, now, known, moved, add)
 	} else {
 		l.numbers(c, now, known, add)
+	}
+	return out
+}
+
+// inherited is where a node led that was freed since the last healthy C-point and to which a pointer still leads: who takes a node out puts
+// that in its place.
+func (l *lab) inherited(c Cell, now uint64) (out []uint64) {
+	death := l.in.freed(c)
+	if death == 0 {
+		return nil
+	}
+	last := l.in.Model.View(death - 1)
+	was := l.in.Cells.At(trace.Addr(now), last)
+	for _, f := range l.in.Cells.Fields(was, last) {
+		v, ok := read(last, f.Addr, f.Size)
+		o := l.in.Cells.At(trace.Addr(v), l.view)
+		if f.Pointer && ok && (v == 0 && l.ends(c) || o != 0 && o != c.Obj && l.fits(c, v)) {
+			out = append(out, v)
+		}
 	}
 	return out
 }

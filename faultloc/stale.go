@@ -128,7 +128,7 @@ const (
 
 // storedAgain accuses the store of a pointer that was in its cell already, and led to a node that was freed after that, if it is
 // there still: what should have taken the node's place was not stored ("parent->left = n" for "parent->left = rest").
-func storedAgain(in Input, suspects []Suspect) []Suspect {
+func storedAgain(in Input, suspects []Suspect, repairs []Repair) []Suspect {
 	for t, n := in.At, 0; t > in.Healthy && in.At-t < maxStale && n < maxDeaths && !in.stopped(); t-- {
 		op := in.History.Op(t)
 		if op.Kind != mgpp.OpDeath {
@@ -142,7 +142,10 @@ func storedAgain(in Input, suspects []Suspect) []Suspect {
 		}
 		for _, at := range in.Cells.Into(o, before, maxLeadTo) {
 			if again := in.History.LastWrite(at, 8, in.At); again < t && in.idly(again) && uint64(at-op.Addr) >= op.Size {
-				suspects = accuseAgain(in, suspects, again)
+				var found bool
+				if suspects, found = stayed(in, suspects, repairs, o, at, again); !found {
+					suspects = accuseAgain(in, suspects, again)
+				}
 			}
 		}
 	}

@@ -56,9 +56,10 @@ func (s *Suspect) strayed() bool {
 	return slices.ContainsFunc(s.Evidence, func(e Evidence) bool { return e.Kind == Instead && e.Unread })
 }
 
-// unanswered: it is what a count does not answer. Something else may have made that right for a while.
+// unanswered: it is what a count does not answer, which something else may have made right for a while, or a pointer that was left to a
+// node, with which nothing was wrong until that was put in elsewhere.
 func (s *Suspect) unanswered() bool {
-	return slices.ContainsFunc(s.Evidence, func(e Evidence) bool { return e.Unanswered })
+	return slices.ContainsFunc(s.Evidence, func(e Evidence) bool { return e.Unanswered || e.Bypassed })
 }
 
 // oddAlone: it stored, or counted by, what it never did before.

@@ -168,6 +168,9 @@ func (a *Analysis) why(s *faultloc.Suspect, best *faultloc.Evidence, out *report
 			}
 			return fmt.Sprintf("It left the wrong value: with %s, %s would be gone%s.", a.repair(s.Repair), ofAll(best.Cured, best.Of), harm(best))
 		case faultloc.Outdated:
+			if best.Bypassed {
+				return report.Sentence(a.evidence(s, *best))
+			}
 			return fmt.Sprintf("A field that was right until this change is not any more: had %s been stored beside it%s, %s would be gone and nothing else would break.", a.repair(best.Mends), a.until(best), ofAll(best.Cured, best.Of))
 		case faultloc.Flip:
 			if len(out.Contributes) == 1 {
@@ -249,6 +252,10 @@ func (a *Analysis) whyOmitted(s *faultloc.Suspect) string {
 		case faultloc.Missing:
 			if e.There > 1 {
 				text += fmt.Sprintf("; it did so in %d like nodes in the same interval", e.There)
+				continue
+			}
+			if e.Released {
+				text += fmt.Sprintf("; it took such a pointer to %d of %d nodes away that were freed there before", e.Often, e.Of)
 				continue
 			}
 			text += fmt.Sprintf("; in %d of %d like nodes it did", e.Often, e.Of)
@@ -405,6 +412,9 @@ func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 	case faultloc.Unlike:
 		return a.unlike(&e)
 	case faultloc.Outdated:
+		if e.Bypassed {
+			return fmt.Sprintf("it took a node out that was put in again after that, and left a pointer to it: had %s been stored beside it%s, %s would be gone and nothing else would break", a.repair(e.Mends), a.until(&e), ofAll(e.Cured, e.Of))
+		}
 		return fmt.Sprintf("with %s stored beside it%s, %s would be gone and nothing else would break: it was right before", a.repair(e.Mends), a.until(&e), ofAll(e.Cured, e.Of))
 	case faultloc.Last:
 		if e.Element {
@@ -425,6 +435,9 @@ func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 	case faultloc.Lost:
 		return "it took away the last pointer to a node that is there still"
 	case faultloc.Dropped:
+		if e.Emptied {
+			return fmt.Sprintf("it took a node out, and put nothing there of what that led to, which then was taken away from the node as well: with that, %s would have held on", ofAll(e.Cured, e.Of))
+		}
 		return fmt.Sprintf("it took a node out that was freed after that, and put nothing there of what the node led to: with that, %s would be gone", ofAll(e.Cured, e.Of))
 	case faultloc.Garbage:
 		return "it freed memory, and after that a pointer was stored that leads to where nothing ever was"

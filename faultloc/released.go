@@ -1,0 +1,71 @@
+package faultloc
+
+import (
+	"mgtrace/mgpp"
+	"mgtrace/trace"
+)
+
+// What is freed was taken out before. Where a pointer still leads to it, the statement is missing that takes such pointers away.
+
+// maxReleased bounds the earlier frees that are asked who had taken the node out.
+const maxReleased = 48
+
+// released finds, of a pointer to a node that was freed since the last healthy C-point, the statement that took this field's pointer away
+// from nodes that the same statement freed before that.
+func released(in Input, r *Repair, last mgpp.Timestamp) (Suspect, bool) {
+	free := in.freed(r.Cell)
+	if free == 0 || last > in.Healthy || in.History.Deed(free).PC == 0 {
+		return Suspect{}, false
+	}
+	own := in.Cells.Object(r.Cell.Obj)
+	writers := map[string]writer{}
+	of := 0
+	in.earlier(free, in.Healthy, func(t mgpp.Timestamp) bool {
+		op := in.History.Op(t)
+		for at := t - 1; at > 0 && t-at < maxUnlinked; at-- {
+			if in.History.Deed(at).Thread != op.Thread || !in.attributed(at) || !in.tookOut(at, op.Addr) {
+				continue
+			}
+			c, ok := in.cellAt(in.History.Op(at), in.Model.View(at))
+			if !ok || General(c.Path) != General(r.Cell.Path) || in.Cells.Object(c.Obj).Type != own.Type {
+				continue
+			}
+			st := in.statement(at)
+			w := writers[st]
+			w.often, w.newest = w.often+1, max(w.newest, at)
+			writers[st] = w
+			of++
+			break
+		}
+		return of < maxReleased
+	})
+	var best writer
+	for _, w := range writers {
+		if w.before(best) {
+			best = w
+		}
+	}
+	if best.often < enough || 2*best.often <= of {
+		return Suspect{}, false
+	}
+	return Suspect{
+		Kind: Omitted, PC: in.History.Op(best.newest).PC, Operation: best.newest, Repair: r, Contributes: r.mended(in),
+		Evidence: []Evidence{r.evidence(in), {Kind: Missing, Often: best.often, Of: of, Released: true}},
+	}, true
+}
+
+// freed is when the node died to which a cell's pointer still leads, since the last healthy C-point; 0: it leads to no such one.
+func (in *Input) freed(c Cell) mgpp.Timestamp {
+	now, known := read(in.Model.View(in.At), c.Addr, c.Size)
+	if !known || !c.Pointer || now == 0 || in.Cells.At(trace.Addr(now), in.Model.View(in.At)) != 0 {
+		return 0
+	}
+	o := in.Cells.At(trace.Addr(now), in.Model.View(in.Healthy))
+	if o == 0 {
+		return 0
+	}
+	if death := in.Cells.Object(o).Death; death > in.Healthy && death <= in.At {
+		return death
+	}
+	return 0
+}
