@@ -41,12 +41,11 @@ func blame(in Input, tb *contributions, suspects []Suspect, repairs []Repair, l 
 		if destroyed || r.Orphans > 0 || r.Created > 0 || !in.looksFor(Missing) || r.strayed(suspects) {
 			continue
 		}
-		s, ok := released(in, r, last)
-		if ok {
-			suspects = append(suspects, s)
+		if s, ok := released(in, r, last); ok {
+			suspects = addOmitted(in, suspects, s)
 			continue
 		}
-		s, ok = missing(in, tb, r, last, ran)
+		s, ok := missing(in, tb, r, last, ran)
 		ok = ok && (h == nil || h.belongs(s.Operation, ran)) && !slices.ContainsFunc(suspects, r.ownHabit)
 		if ok && h != nil && ran != nil {
 			s.Evidence[len(s.Evidence)-1].Apart = h.apart(s.Operation, ran) || in.elsewhere(r, s.Operation)
@@ -74,8 +73,8 @@ func blame(in Input, tb *contributions, suspects []Suspect, repairs []Repair, l 
 				s, ok = lastHere(in, tb, r)
 			}
 		}
-		if ok && !slices.ContainsFunc(suspects, func(o Suspect) bool { return o.Kind == Omitted && in.Statement(o.PC) == in.Statement(s.PC) }) {
-			suspects = append(suspects, s)
+		if ok {
+			suspects = addOmitted(in, suspects, s)
 		}
 	}
 	if in.looksFor(Basis) && in.Cells != nil {
@@ -95,6 +94,24 @@ func blame(in Input, tb *contributions, suspects []Suspect, repairs []Repair, l 
 	yield(suspects)
 	located(in, suspects)
 	ranAllTheSame(in, suspects)
+	return suspects
+}
+
+// addOmitted adds a statement that did not run, if it is not there. What frees tell of it is told where it is, too.
+func addOmitted(in Input, suspects []Suspect, s Suspect) []Suspect {
+	i := slices.IndexFunc(suspects, func(o Suspect) bool { return o.Kind == Omitted && in.Statement(o.PC) == in.Statement(s.PC) })
+	if i < 0 {
+		return append(suspects, s)
+	}
+	for _, e := range s.Evidence {
+		if o := &suspects[i]; e.Released && !o.has(Missing) {
+			if o.Repair == nil {
+				o.Repair, o.Contributes = s.Repair, s.Contributes
+				o.Evidence = append(o.Evidence, s.Repair.evidence(in))
+			}
+			o.Evidence = append(o.Evidence, e)
+		}
+	}
 	return suspects
 }
 

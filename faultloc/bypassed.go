@@ -71,11 +71,17 @@ func stayed(in Input, suspects []Suspect, repairs []Repair, node graph.ObjID, at
 			continue
 		}
 		t := r.leftAt(in, node, in.Healthy, again)
-		if was, ok := read(in.Model.View(t), at, 8); t == 0 || !ok || was != uint64(in.Cells.Object(node).Addr) {
+		if t == 0 {
+			continue
+		}
+		if was, ok := read(in.Model.View(t), at, 8); !ok || was != uint64(in.Cells.Object(node).Addr) {
 			continue
 		}
 		onward(in, &suspects, again)
 		s := r.accused(in, &suspects, t)
+		if s.has(Outdated) {
+			return suspects, true
+		}
 		e := Evidence{Kind: Outdated, Mends: r, At: t, Bypassed: true}
 		in.cures(&e, r.cured)
 		s.Evidence = append(s.Evidence, e)

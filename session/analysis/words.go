@@ -427,6 +427,9 @@ func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 		}
 		return "it turned a constraint from true to false"
 	case faultloc.Missing:
+		if e.Released {
+			return fmt.Sprintf("it took such a pointer to %d of %d nodes away that were freed there before; here it did not", e.Often, e.Of)
+		}
 		return fmt.Sprintf("in %d of %d like nodes this statement set the field; here it did not", e.Often, e.Of)
 	case faultloc.Vain:
 		return "what it stored was replaced at once, and would do in the field that nothing has written"
