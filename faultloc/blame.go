@@ -41,7 +41,7 @@ func blame(in Input, tb *contributions, suspects []Suspect, repairs []Repair, l 
 		if destroyed || r.Orphans > 0 || r.Created > 0 || !in.looksFor(Missing) || r.strayed(suspects) {
 			continue
 		}
-		if s, ok := released(in, r, last); ok {
+		if s, ok := released(in, r); ok {
 			suspects = addOmitted(in, suspects, s)
 			continue
 		}

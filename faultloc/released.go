@@ -12,14 +12,25 @@ const maxReleased = 48
 
 // released finds, of a pointer to a node that was freed since the last healthy C-point, the statement that took this field's pointer away
 // from nodes that the same statement freed before that.
-func released(in Input, r *Repair, last mgpp.Timestamp) (Suspect, bool) {
-	free := in.freed(r.Cell)
-	if free == 0 || last > in.Healthy || in.History.Deed(free).PC == 0 {
+func released(in Input, r *Repair) (Suspect, bool) {
+	by, of, ok := in.releasedBy(r.Cell)
+	if !ok {
 		return Suspect{}, false
 	}
-	own := in.Cells.Object(r.Cell.Obj)
+	return Suspect{
+		Kind: Omitted, PC: in.History.Op(by.newest).PC, Operation: by.newest, Repair: r, Contributes: r.mended(in),
+		Evidence: []Evidence{r.evidence(in), {Kind: Missing, Often: by.often, Of: of, Released: true}},
+	}, true
+}
+
+// releasedBy is what is known of that statement, and of how many nodes the field's pointer was taken away.
+func (in *Input) releasedBy(cell Cell) (best writer, of int, ok bool) {
+	free := in.freed(cell)
+	if free == 0 || in.fresh(cell) || in.History.Deed(free).PC == 0 {
+		return best, 0, false
+	}
+	own := in.Cells.Object(cell.Obj)
 	writers := map[string]writer{}
-	of := 0
 	in.earlier(free, in.Healthy, func(t mgpp.Timestamp) bool {
 		op := in.History.Op(t)
 		for at := t - 1; at > 0 && t-at < maxUnlinked; at-- {
@@ -27,7 +38,7 @@ func released(in Input, r *Repair, last mgpp.Timestamp) (Suspect, bool) {
 				continue
 			}
 			c, ok := in.cellAt(in.History.Op(at), in.Model.View(at))
-			if !ok || General(c.Path) != General(r.Cell.Path) || in.Cells.Object(c.Obj).Type != own.Type {
+			if !ok || General(c.Path) != General(cell.Path) || in.Cells.Object(c.Obj).Type != own.Type {
 				continue
 			}
 			st := in.statement(at)
@@ -39,19 +50,12 @@ func released(in Input, r *Repair, last mgpp.Timestamp) (Suspect, bool) {
 		}
 		return of < maxReleased
 	})
-	var best writer
 	for _, w := range writers {
 		if w.before(best) {
 			best = w
 		}
 	}
-	if best.often < enough || 2*best.often <= of {
-		return Suspect{}, false
-	}
-	return Suspect{
-		Kind: Omitted, PC: in.History.Op(best.newest).PC, Operation: best.newest, Repair: r, Contributes: r.mended(in),
-		Evidence: []Evidence{r.evidence(in), {Kind: Missing, Often: best.often, Of: of, Released: true}},
-	}, true
+	return best, of, best.often >= enough && 2*best.often > of
 }
 
 // freed is when the node died to which a cell's pointer still leads, since the last healthy C-point; 0: it leads to no such one.

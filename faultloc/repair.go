@@ -307,7 +307,7 @@ func (l *lab) findCells() []candidate {
 }
 
 // left are pointers to nodes that were freed since the last healthy C-point, of the newest frees: where inconsistencies read more than is
-// looked at, these may be among the rest.
+// looked at, these may be among the rest. It is known who takes such pointers away: else nothing would tell beside what that is missing.
 func (l *lab) left() (out []Cell) {
 	frees := 0
 	for t := l.in.At; t > l.in.Healthy && l.in.At-t < maxUnlike && frees < maxNewborn; t-- {
@@ -321,7 +321,11 @@ func (l *lab) left() (out []Cell) {
 			continue
 		}
 		for _, ref := range l.in.Cells.Left(l.view, o) {
-			if c, ok := l.in.Cells.Cell(ref.Addr, l.view); ok && c.Pointer && len(out) < maxInto {
+			c, ok := l.in.Cells.Cell(ref.Addr, l.view)
+			if !ok || !c.Pointer || len(out) == maxInto {
+				continue
+			}
+			if _, _, known := l.in.releasedBy(c); known {
 				out = append(out, c)
 			}
 		}
