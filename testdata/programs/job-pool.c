@@ -46,7 +46,7 @@ __attribute__((noinline)) struct job *take(void)
 #else
 		else
 #endif
-			j->next->prev = NULL;
+			j->next->prev = NULL; /* FAULT */
 		queued--; /* FAULT */
 		return j;
 	}
