@@ -29,7 +29,7 @@ demo: setup-demo build
 
 # The tests are not vetted again: vet does, and more of it.
 test: setup-test build vet
-	$(GO) test -vet=off -timeout 3h -parallel 6 ./...
+	$(GO) test -vet=off -timeout 3h -parallel 4 ./...
 
 vet:
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo 'not gofmt-ed:'; gofmt -l $$(git ls-files '*.go'); exit 1; }

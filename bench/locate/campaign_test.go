@@ -243,7 +243,12 @@ func TestCampaign(t *testing.T) {
 		Seed: 3, Mutants: 1, Base: 40, Operations: 30, Levels: []string{"-O0"},
 		binary: bin, dir: t.TempDir(), engine: "inline", workers: 2, log: t.Logf,
 	}
-	all := subjects(t)
+	var all []*subject
+	for i, p := range subjects(t) {
+		if i%2 == 0 {
+			all = append(all, p)
+		}
+	}
 	outcomes, err := c.all(ctx, all)
 	if err != nil {
 		t.Fatal(err)
