@@ -195,17 +195,6 @@ func (r *run) take(ev *trace.Event) error {
 	return nil
 }
 
-// of returns the events of some kinds.
-func (r *run) of(kinds ...trace.Kind) []trace.Event {
-	var out []trace.Event
-	for _, e := range r.events {
-		if slices.Contains(kinds, e.Kind) {
-			out = append(out, e)
-		}
-	}
-	return out
-}
-
 // prepare makes the plan of a process that has its libraries loaded.
 func (r *run) prepare(t testing.TB, ctx context.Context, p *target.Process) {
 	t.Helper()
