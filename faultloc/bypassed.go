@@ -27,10 +27,9 @@ func (r *Repair) bypassed(in Input, t mgpp.Timestamp) mgpp.Timestamp {
 // leftAt is the last store between two operations that took a pointer to a node away, but for the one that a repair would replace, and put
 // in its place where the node itself led, as the repair would. 0: there is none.
 func (r *Repair) leftAt(in Input, node graph.ObjID, after, before mgpp.Timestamp) mgpp.Timestamp {
-	addr, thread := in.Cells.Object(node).Addr, in.History.Deed(before).Thread
-	for at := before - 1; at > after && before-at < maxUnlinked; at-- {
+	for at := range in.taken(in.Cells.Object(node).Addr, before, after) {
 		op := in.History.Op(at)
-		if op.Thread != thread || !in.attributed(at) || !in.tookOut(at, addr) || in.Cells.At(op.Addr, in.Model.View(at)) == node {
+		if in.Cells.At(op.Addr, in.Model.View(at)) == node {
 			continue
 		}
 		instead, ok := read(in.Model.View(at), op.Addr, 8)

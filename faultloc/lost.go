@@ -44,12 +44,14 @@ func lost(in Input, tb *contributions, suspects []Suspect) []Suspect {
 		if tb.byOp[t] == nil || in.Cells.Rooted(o, view) {
 			continue
 		}
-		if again := in.keptBefore(t, was); again != 0 {
-			suspects = accuseAgain(in, suspects, again)
-		}
-		if at, mends := in.emptied(t, was); at != 0 {
-			suspects = accuseEmptied(in, suspects, at, mends)
-			continue
+		if from := in.Cells.At(op.Addr, in.Model.View(t)); from != 0 && in.Function != nil {
+			if again := in.keptBefore(t, from, was); again != 0 {
+				suspects = accuseAgain(in, suspects, again)
+			}
+			if at, mends := in.emptied(t, from, was); at != 0 {
+				suspects = accuseEmptied(in, suspects, at, mends)
+				continue
+			}
 		}
 		s := statement(in, &suspects, t)
 		if !s.has(Lost) {
@@ -60,25 +62,17 @@ func lost(in Input, tb *contributions, suspects []Suspect) []Suspect {
 	return suspects
 }
 
-// keptBefore is when, before an operation of the same function that took the last pointer to a node out of another one, a pointer to that
+// keptBefore is when, before an operation of the same function that took the last pointer to a node out of another one (from), a pointer to that
 // other one was stored where it was already, if something that the operation broke would hold with the first one there: what the node led
 // to should have been stored ("list->first = n; n->next = NULL;"). 0: it was not.
-func (in *Input) keptBefore(t mgpp.Timestamp, lost uint64) mgpp.Timestamp {
-	if in.Function == nil {
-		return 0
-	}
-	op, view := in.History.Op(t), in.Model.View(t)
-	o := in.Cells.At(op.Addr, view)
-	if o == 0 {
-		return 0
-	}
-	node := in.Cells.Object(o)
+func (in *Input) keptBefore(t mgpp.Timestamp, from graph.ObjID, lost uint64) mgpp.Timestamp {
+	op, view, node := in.History.Op(t), in.Model.View(t), in.Cells.Object(from)
 	for at := t - 1; at > in.Healthy && t-at < maxUnlinked; at-- {
 		if !in.idly(at) || in.Function(in.History.Op(at).PC) != in.Function(op.PC) {
 			continue
 		}
 		c, ok := in.Cells.Cell(in.History.Op(at).Addr, view)
-		if v, known := read(view, c.Addr, 8); !ok || !known || !c.Pointer || c.Obj == o || trace.Addr(v) != node.Addr {
+		if v, known := read(view, c.Addr, 8); !ok || !known || !c.Pointer || c.Obj == from || trace.Addr(v) != node.Addr {
 			continue
 		}
 		if slices.Contains(in.spared(t, c, lost), true) {
@@ -100,27 +94,18 @@ func (in *Input) spared(t mgpp.Timestamp, c Cell, v uint64) []bool {
 	return out
 }
 
-// emptied is when, before an operation of the same function that took the last pointer to a node out of another one, a pointer to that other
+// emptied is when, before an operation of the same function that took the last pointer to a node out of another one (from), a pointer to that other
 // one was replaced by none of those that it had, and what would hold with the lost node there: that should have been stored
 // ("list->first = NULL; n->next = NULL;"). 0: it was not.
-func (in *Input) emptied(t mgpp.Timestamp, lost uint64) (mgpp.Timestamp, []bool) {
-	if in.Function == nil {
-		return 0, nil
-	}
-	op := in.History.Op(t)
-	o := in.Cells.At(op.Addr, in.Model.View(t))
-	if o == 0 {
-		return 0, nil
-	}
-	node := in.Cells.Object(o)
-	for at := t - 1; at > in.Healthy && t-at < maxUnlinked; at-- {
-		by := in.History.Op(at)
-		if by.Thread != op.Thread || !in.attributed(at) || !in.tookOut(at, node.Addr) || in.function(at) != in.function(t) {
+func (in *Input) emptied(t mgpp.Timestamp, from graph.ObjID, lost uint64) (mgpp.Timestamp, []bool) {
+	for at := range in.taken(in.Cells.Object(from).Addr, t, in.Healthy) {
+		if in.function(at) != in.function(t) {
 			continue
 		}
+		by := in.History.Op(at)
 		c, ok := in.cellAt(by, in.Model.View(t))
 		instead, known := read(in.Model.View(at), by.Addr, 8)
-		if !ok || !known || !c.Pointer || c.Addr != by.Addr || c.Obj == o || instead != 0 && in.ledTo(o, instead, at-1) || !in.ledTo(o, lost, at-1) {
+		if !ok || !known || !c.Pointer || c.Addr != by.Addr || c.Obj == from || instead != 0 && in.ledTo(from, instead, at-1) || !in.ledTo(from, lost, at-1) {
 			return 0, nil
 		}
 		mends := in.spared(t, c, lost)

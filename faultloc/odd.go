@@ -1,6 +1,7 @@
 package faultloc
 
 import (
+	"iter"
 	"slices"
 
 	"mgtrace/mgpp"
@@ -235,6 +236,19 @@ func (in *Input) tookOut(t mgpp.Timestamp, addr trace.Addr) bool {
 	return ok && was == uint64(addr)
 }
 
+// taken yields the stores that took a pointer to an address away, of the thread of an operation, before that and behind a time, the newest
+// first: of the last operations only.
+func (in *Input) taken(addr trace.Addr, before, after mgpp.Timestamp) iter.Seq[mgpp.Timestamp] {
+	thread := in.History.Deed(before).Thread
+	return func(yield func(mgpp.Timestamp) bool) {
+		for t := before - 1; t > after && before-t < maxUnlinked; t-- {
+			if in.History.Deed(t).Thread == thread && in.attributed(t) && in.tookOut(t, addr) && !yield(t) {
+				return
+			}
+		}
+	}
+}
+
 // led: something led to what an operation freed.
 func (in *Input) led(op mgpp.Op) bool {
 	if op.Kind != mgpp.OpDeath {
@@ -245,5 +259,5 @@ func (in *Input) led(op mgpp.Op) bool {
 	return o != 0 && len(in.Cells.Into(o, v, 1)) > 0
 }
 
-// maxUnlinked bounds the operations after a free that are looked at for what led to the node.
+// maxUnlinked bounds the operations around one that are looked at for what took a node out.
 const maxUnlinked = 64

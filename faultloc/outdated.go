@@ -558,9 +558,8 @@ func (r *Repair) uncounted(in Input, t mgpp.Timestamp) (last mgpp.Timestamp) {
 	if n == 0 || 2*linked <= n {
 		return 0
 	}
-	for at := t - 1; at > in.Healthy && t-at < maxUnlinked; at-- {
-		o := in.History.Op(at)
-		if o.Thread == op.Thread && uint64(o.Addr-op.Addr) >= op.Size && in.attributed(at) && in.tookOut(at, op.Addr) && in.function(at) != in.function(t) {
+	for at := range in.taken(op.Addr, t, in.Healthy) {
+		if uint64(in.History.Op(at).Addr-op.Addr) >= op.Size && in.function(at) != in.function(t) {
 			return at
 		}
 	}
@@ -605,10 +604,8 @@ func (r *Repair) takenOut(in Input, t mgpp.Timestamp) mgpp.Timestamp {
 	if op.Kind != mgpp.OpDeath || !r.Cell.Pointer || !ok || left-uint64(op.Addr) >= op.Size {
 		return 0
 	}
-	for at := t - 1; at > in.Healthy && t-at < maxUnlinked; at-- {
-		o := in.History.Op(at)
-		own := uint64(o.Addr-op.Addr) < op.Size
-		if o.Thread == op.Thread && !own && in.attributed(at) && in.tookOut(at, op.Addr) {
+	for at := range in.taken(op.Addr, t, in.Healthy) {
+		if uint64(in.History.Op(at).Addr-op.Addr) >= op.Size {
 			return at
 		}
 	}

@@ -32,11 +32,7 @@ func (in *Input) releasedBy(cell Cell) (best writer, of int, ok bool) {
 	own := in.Cells.Object(cell.Obj)
 	writers := map[string]writer{}
 	in.earlier(free, in.Healthy, func(t mgpp.Timestamp) bool {
-		op := in.History.Op(t)
-		for at := t - 1; at > 0 && t-at < maxUnlinked; at-- {
-			if in.History.Deed(at).Thread != op.Thread || !in.attributed(at) || !in.tookOut(at, op.Addr) {
-				continue
-			}
+		for at := range in.taken(in.History.Op(t).Addr, t, 0) {
 			c, ok := in.cellAt(in.History.Op(at), in.Model.View(at))
 			if !ok || General(c.Path) != General(cell.Path) || in.Cells.Object(c.Obj).Type != own.Type {
 				continue
@@ -72,4 +68,50 @@ func (in *Input) freed(c Cell) mgpp.Timestamp {
 		return death
 	}
 	return 0
+}
+
+// left are pointers to nodes that were freed since the last healthy C-point, of the newest frees: where inconsistencies read more than is
+// looked at, these may be among the rest. It is known who takes such pointers away: else nothing would tell beside what that is missing.
+func (l *lab) left() (out []Cell) {
+	frees := 0
+	for t := l.in.At; t > l.in.Healthy && l.in.At-t < maxUnlike && frees < maxNewborn; t-- {
+		op := l.in.History.Op(t)
+		if op.Kind != mgpp.OpDeath {
+			continue
+		}
+		frees++
+		o := l.in.Cells.At(op.Addr, l.in.Model.View(t-1))
+		if o == 0 {
+			continue
+		}
+		for _, ref := range l.in.Cells.Left(l.view, o) {
+			c, ok := l.in.Cells.Cell(ref.Addr, l.view)
+			if !ok || !c.Pointer || len(out) == maxInto {
+				continue
+			}
+			if _, _, known := l.in.releasedBy(c); known {
+				out = append(out, c)
+			}
+		}
+	}
+	return out
+}
+
+// inherited is where a node led that was freed since the last healthy C-point and to which a pointer still leads: who takes a node out puts
+// that in its place.
+func (l *lab) inherited(c Cell) (out []uint64) {
+	death := l.in.freed(c)
+	if death == 0 {
+		return nil
+	}
+	last := l.in.Model.View(death - 1)
+	now, _ := read(l.view, c.Addr, c.Size)
+	for _, f := range l.in.Cells.Fields(l.in.Cells.At(trace.Addr(now), last), last) {
+		v, ok := read(last, f.Addr, f.Size)
+		o := l.in.Cells.At(trace.Addr(v), l.view)
+		if f.Pointer && ok && (v == 0 && l.ends(c) || o != 0 && o != c.Obj && l.fits(c, v)) {
+			out = append(out, v)
+		}
+	}
+	return out
 }

@@ -114,11 +114,8 @@ func (r *Repair) gain() int { return r.Cured - r.Created }
 // mend finds the value of a cell that cures most and breaks least; among
 // equals one that cuts nothing off, then the first.
 func (l *lab) mend(c candidate, moved []uint64) (best Repair, ok bool) {
-	var inherited []uint64
-	if now, known := read(l.view, c.Addr, c.Size); known && c.Pointer {
-		inherited = l.inherited(c.Cell, now)
-	}
-	for _, value := range l.values(c.Cell, moved) {
+	inherited := l.inherited(c.Cell)
+	for _, value := range l.values(c.Cell, inherited, moved) {
 		if l.exhausted() {
 			break
 		}
@@ -306,33 +303,6 @@ func (l *lab) findCells() []candidate {
 	return out[:min(len(out), maxRepairCells)]
 }
 
-// left are pointers to nodes that were freed since the last healthy C-point, of the newest frees: where inconsistencies read more than is
-// looked at, these may be among the rest. It is known who takes such pointers away: else nothing would tell beside what that is missing.
-func (l *lab) left() (out []Cell) {
-	frees := 0
-	for t := l.in.At; t > l.in.Healthy && l.in.At-t < maxUnlike && frees < maxNewborn; t-- {
-		op := l.in.History.Op(t)
-		if op.Kind != mgpp.OpDeath {
-			continue
-		}
-		frees++
-		o := l.in.Cells.At(op.Addr, l.in.Model.View(t-1))
-		if o == 0 {
-			continue
-		}
-		for _, ref := range l.in.Cells.Left(l.view, o) {
-			c, ok := l.in.Cells.Cell(ref.Addr, l.view)
-			if !ok || !c.Pointer || len(out) == maxInto {
-				continue
-			}
-			if _, _, known := l.in.releasedBy(c); known {
-				out = append(out, c)
-			}
-		}
-	}
-	return out
-}
-
 // movedCells are the pointers that were stored right before the C-point, and those of the nodes that
 // contributing operations wrote, or linked, since the last healthy C-point: what should lead from there is
 // read by no inconsistency as long as it does not.
@@ -434,10 +404,10 @@ func (l *lab) inMotion(tb *contributions) []uint64 {
 	return out
 }
 
-// values lists plausible values of a cell: what it held before; for pointers
+// values lists plausible values of a cell: what it inherits; what it held before; for pointers
 // what is in motion, the nodes nearby, and NULL where such pointers end; for numbers what an equation says, what the same field
 // holds in other nodes, their neighbours and, in a byte, other bits.
-func (l *lab) values(c Cell, moved []uint64) []uint64 {
+func (l *lab) values(c Cell, inherited, moved []uint64) []uint64 {
 	now, known := read(l.view, c.Addr, c.Size)
 	var out []uint64
 	add := func(v uint64) {
@@ -471,10 +441,8 @@ func (l *lab) values(c Cell, moved []uint64) []uint64 {
 			}
 		}
 	}
-	if known && c.Pointer {
-		for _, v := range l.inherited(c, now) {
-			add(v)
-		}
+	for _, v := range inherited {
+		add(v)
 	}
 	for _, v := range l.held(c, 3) {
 		add(v)
@@ -483,25 +451,6 @@ func (l *lab) values(c Cell, moved []uint64) []uint64 {
 		l.pointers(c, now, known, moved, add)
 	} else {
 		l.numbers(c, now, known, add)
-	}
-	return out
-}
-
-// inherited is where a node led that was freed since the last healthy C-point and to which a pointer still leads: who takes a node out puts
-// that in its place.
-func (l *lab) inherited(c Cell, now uint64) (out []uint64) {
-	death := l.in.freed(c)
-	if death == 0 {
-		return nil
-	}
-	last := l.in.Model.View(death - 1)
-	was := l.in.Cells.At(trace.Addr(now), last)
-	for _, f := range l.in.Cells.Fields(was, last) {
-		v, ok := read(last, f.Addr, f.Size)
-		o := l.in.Cells.At(trace.Addr(v), l.view)
-		if f.Pointer && ok && (v == 0 && l.ends(c) || o != 0 && o != c.Obj && l.fits(c, v)) {
-			out = append(out, v)
-		}
 	}
 	return out
 }

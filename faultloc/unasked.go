@@ -90,7 +90,7 @@ func (l *lab) askedOtherwise(t mgpp.Timestamp) bool {
 			continue
 		}
 		at = c.Addr + trace.Addr(c.Size)
-		values := l.values(c, nil)
+		values := l.values(c, l.inherited(c), nil)
 		if slices.ContainsFunc(values[:min(len(values), maxOtherwise)], func(v uint64) bool {
 			hypo := l.with(c, v)
 			o, worth := l.try(hypo, len(l.in.Found))

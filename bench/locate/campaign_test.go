@@ -221,7 +221,7 @@ func needCompiler(t *testing.T) {
 	}
 }
 
-// TestCampaign: a short campaign. Mutants are found, and of half of them at least
+// TestCampaign: a short campaign, with every second structure. Mutants are found, and of half of them at least
 // the true statement is named; the programs as they are are accused of nothing.
 func TestCampaign(t *testing.T) {
 	needCompiler(t)

@@ -33,10 +33,11 @@ func (p program) recording(t *testing.T, engine, bin string) (file string) {
 	if p.spec != "" {
 		words = append(words, "--spec", p.spec)
 	}
+	command := tool(t)
 	file, err := builds.once("t.mgt", strings.Join(words, " "), func(file string) ([]byte, error) {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
-		cmd := exec.CommandContext(ctx, "setarch", append([]string{"--addr-no-randomize", tool(t)}, append(words, "-o", file)...)...)
+		cmd := exec.CommandContext(ctx, "setarch", append([]string{"--addr-no-randomize", command}, append(words, "-o", file)...)...)
 		return cmd.CombinedOutput()
 	})
 	if err != nil {
