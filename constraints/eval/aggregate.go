@@ -1,6 +1,8 @@
 package eval
 
 import (
+	"slices"
+
 	"mgtrace/constraints/check"
 	"mgtrace/constraints/graph"
 )
@@ -14,27 +16,47 @@ func (e *env) aggregate(x *check.Aggregate) value {
 	if v, ok := e.sums[x]; closed && ok && (e.rec == nil || !e.rec.walks(x)) {
 		return v
 	}
-	n := int64(0)
-	saved := graph.ObjID(0)
-	if x.Guard != nil {
-		saved = e.vars[x.Slot]
-	}
-	for _, o := range e.population(x.Type) {
-		if x.Guard != nil {
+	n := 0
+	if x.Guard == nil {
+		n = len(e.population(x.Type))
+	} else {
+		saved := e.vars[x.Slot]
+		for _, o := range e.countable(x, closed) {
 			e.vars[x.Slot] = o
-			if e.eval(x.Guard).tri() != yes {
-				continue
+			if e.eval(x.Guard).tri() == yes {
+				n++
 			}
 		}
-		n++
-	}
-	if x.Guard != nil {
 		e.vars[x.Slot] = saved
 	}
 	if closed {
-		e.setSum(x, int(n))
+		e.setSum(x, n)
 	}
-	return number(n)
+	return number(int64(n))
+}
+
+// countable returns the nodes that a COUNT may count: where its condition ties them to what is bound, those, as few may be
+// of a list of many, and what others there are says nothing then. What stands alone is kept up for all.
+func (e *env) countable(x *check.Aggregate, closed bool) []graph.ObjID {
+	if closed {
+		return e.population(x.Type)
+	}
+	e.vars[x.Slot] = 0
+	out, ok := e.candidates(x.Guard, x.Slot, x.Type, nil)
+	if !ok {
+		return e.population(x.Type)
+	}
+	slices.Sort(out)
+	out = slices.Compact(out)
+	if e.rec != nil {
+		for _, o := range out {
+			e.rec.dep(Dep{Kind: DepLife, Obj: o})
+			if e.c.rooted[x.Type.Index] {
+				e.recordRange(o, x.Type)
+			}
+		}
+	}
+	return slices.DeleteFunc(out, func(o graph.ObjID) bool { return !e.bindable(o, x.Type) })
 }
 
 // maxTerms bounds a sum and the indices of a loop: a corrupt count must not

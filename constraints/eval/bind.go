@@ -296,7 +296,7 @@ func (e *env) alsoBeside(buf []graph.ObjID, had int, t *check.NodeType) []graph.
 }
 
 func (e *env) appendReach(x *check.Relation, o graph.ObjID, back bool, buf []graph.ObjID) []graph.ObjID {
-	if fixed(x.From) && !back || fixed(x.To) && back {
+	if e.rec == nil && (fixed(x.From) && !back || fixed(x.To) && back) { // else what was read is to be told
 		if s := e.c.reach.relations[x]; s != nil && s.in == back {
 			e.c.reach.move(e)
 			return append(buf, s.members()...)

@@ -3,6 +3,7 @@ package eval_test
 import (
 	"encoding/binary"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -72,6 +73,50 @@ func TestThereAndBack(t *testing.T) {
 	})
 	if broken == 0 {
 		t.Error("nothing was ever broken: the test tests nothing")
+	}
+}
+
+// What a COUNT's condition ties to what is bound is counted as it is where nothing ties it, and a result tells each change
+// that makes it another one.
+func TestTiedCount(t *testing.T) {
+	const text = `struct dnode { int key; int n; struct dnode *next, *prev; }; type dnode;
+list: dnode X; COUNT(dnode Y: X.next == Y or X.next ->>(next) Y) == COUNT(dnode Y: not (not (X.next == Y or X.next ->>(next) Y)));
+in:   dnode X; COUNT(dnode Y: Y.next == X and Y.key > 0) == COUNT(dnode Y: not (not (Y.next == X and Y.key > 0)));
+back: dnode X; COUNT(dnode Y: Y ->> X or Y ->(prev) X) == COUNT(dnode Y: not (not (Y ->> X or Y ->(prev) X)));
+dnode X; COUNT(dnode Y: X.next == Y or X.next ->>(next) Y) >= 0;
+dnode X; COUNT(dnode Y: Y.next == X and Y.key > 0) >= 0;
+dnode X; COUNT(dnode Y: Y ->> X or Y ->(prev) X) >= 0;
+`
+	shapes := randomSpecs["list"].shapes
+	counted := map[string]int{}
+	for seed := range uint64(8) {
+		s := &script{world: newWorld(t, text), r: rand.New(rand.NewPCG(seed, 1)), shapes: shapes, kind: map[trace.Addr]*shape{}, wild: 12}
+		last := map[eval.Instance]eval.Result{}
+		for range 60 {
+			before := s.h.Now()
+			s.step()
+			now := s.h.Now()
+			if broken := s.lines(s.c.Check(now, nil)); len(broken) > 0 {
+				t.Fatalf("seed %d at %d: %s", seed, now, broken)
+			}
+			for k := 3; k < 6; k++ {
+				for _, o := range s.g.Live(s.spec.Types[0], now, nil) {
+					i := eval.Instance{Constraint: k}
+					i.Nodes[0] = o
+					r := s.c.Eval(i, s.h.At(now))
+					if n := r.Args[0].Value; n != "0" {
+						counted[n]++
+					}
+					if was, ok := last[i]; ok && was.Args[0] != r.Args[0] && eval.LastChange(s.c, was.Deps, now) <= before {
+						t.Fatalf("seed %d at %d: constraint %d counts %s, and counted %s, and depended on nothing that has changed", seed, now, k, r.Args[0].Value, was.Args[0].Value)
+					}
+					last[i] = r
+				}
+			}
+		}
+	}
+	if len(counted) < 3 {
+		t.Errorf("counted: %v", counted)
 	}
 }
 
