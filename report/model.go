@@ -89,7 +89,7 @@ type Stopped struct {
 // Checked counts the C-points at which the specification was checked.
 type Checked struct {
 	CPoints int            `json:"cpoints"`
-	Skipped int            `json:"skipped"`       // another thread was inside
+	Partly  int            `json:"partly"`        // of these, where something was not judged: another thread was inside, and had changed it
 	Spec    string         `json:"specification"` // "": memory faults only
 	Objects map[string]int `json:"objects,omitempty"`
 }

@@ -24,7 +24,7 @@ func faulty() *Report {
 		Program: "/bin/quad", Engine: "ebpf", Complete: true,
 		Events:  Events{Delivered: 1234567, UnprobedSites: 1, Sites: 80, Changes: 48213, Stops: 2},
 		Exit:    &Exit{Status: &status},
-		Checked: Checked{CPoints: 512, Skipped: 3, Objects: map[string]int{"qdtree": 2049, "pt": 1}},
+		Checked: Checked{CPoints: 512, Partly: 3, Objects: map[string]int{"qdtree": 2049, "pt": 1}},
 		CPoints: []CPoint{{
 			Kind: "return", Function: "insert", File: "quad.c", Line: 62, Timestamp: 48200, Call: 511,
 			Inconsistencies: []Inconsistency{{

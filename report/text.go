@@ -399,8 +399,8 @@ func (p *printer) verdict(r *Report) string {
 	if r.Followed == nil {
 		parts = append(parts, fmt.Sprintf("%s checked", Plural(r.Checked.CPoints, "C-point", "C-points")))
 	}
-	if r.Checked.Skipped > 0 {
-		parts = append(parts, fmt.Sprintf("%s skipped (another thread was inside)", Thousands(uint64(r.Checked.Skipped))))
+	if r.Checked.Partly > 0 {
+		parts = append(parts, fmt.Sprintf("%s of them in part (another thread was at work there)", Thousands(uint64(r.Checked.Partly))))
 	}
 	if f := r.Followed; f != nil {
 		parts = append(parts, Plural(int(f.Instructions), "instruction", "instructions")+" followed", Plural(f.Blocks, "heap block", "heap blocks"))

@@ -23,7 +23,18 @@ type CPoint struct {
 	// Open are the C-point functions that have not returned yet, in the order
 	// in which they were called; the one concerned is not among them.
 	Open []Activation
+	// Busy are the other threads that have written since their own last C-point: each may be half-way in what it does,
+	// unless it is inside of C-point functions of other types only. In no order.
+	Busy []Busy
 	Wall int64 // of crash: when it was, as trace.Event.Wall
+}
+
+// Busy is a thread that has written since its own last C-point.
+type Busy struct {
+	Thread trace.ThreadID
+	Inside bool           // it is inside of a C-point function
+	Since  mgpp.Timestamp // the last operation before that C-point; 0: there was none. Where it is inside, it is that at which it came there
+	Writes uint64         // how often it has written so far
 }
 
 // Activation is a call of a C-point function that has not returned.
@@ -52,8 +63,7 @@ type place struct {
 // Schedule turns a run's events into C-points (language.md, "C-points").
 //
 // A function is checked at its outermost activation in each thread, unless the
-// specification says ":each". While another thread is inside a C-point function
-// of the same type and has written anything there, the check is left out and counted: one
+// specification says ":each". A C-point names the other threads that have written anything since their last one: one
 // that only reads, or waits for a lock, does not keep the structure from being whole. A
 // function that an exception or longjmp left has no C-point there.
 type Schedule struct {
@@ -65,22 +75,23 @@ type Schedule struct {
 	ending  []Activation // of threads that have ended, as long as no other has done anything since: all may be ending
 	counts  []int        // of calls, by function
 	reached []bool
-	skipped int
 	order   uint64
 	faults  trace.Faults
 	crashed bool
-	leaves  bool     // exit was called
-	busyToo bool     // see BusyToo
-	out     []CPoint // those of the event that is being taken
+	leaves  bool           // exit was called
+	now     mgpp.Timestamp // at the event that is being taken
+	out     []CPoint       // those of it
 	ended   bool
 }
 
 // scheduled is what is known of a thread.
 type scheduled struct {
-	stack  []Activation // open, outermost first: changed by push and cut alone
-	open   []int        // how many of them, by function: a recursion without end has more than can be looked through
-	points int          // how many are of C-point functions
-	wrote  bool         // since it came to be inside of one
+	stack  []Activation   // open, outermost first: changed by push and cut alone
+	open   []int          // how many of them, by function: a recursion without end has more than can be looked through
+	points int            // how many are of C-point functions
+	writes uint64         // how often it has written
+	since  mgpp.Timestamp // the last operation before its last C-point outside of all others
+	before uint64         // writes at that time
 }
 
 // pointRule is what a watched line or mark is a C-point for.
@@ -146,14 +157,6 @@ func (s *Schedule) pointsOf(fn trace.FuncID) []int {
 	return s.funcs[fn]
 }
 
-// BusyToo has the C-points made too at which another thread is inside: for one who
-// follows calls, and judges himself when to look.
-func (s *Schedule) BusyToo() { s.busyToo = true }
-
-// Skipped returns how many C-points were left out because another thread was
-// inside.
-func (s *Schedule) Skipped() int { return s.skipped }
-
 // Open returns the activations of C-point functions that have not returned, in
 // the order in which they were called.
 func (s *Schedule) Open() []Activation {
@@ -196,14 +199,16 @@ func (s *Schedule) Outermost(thread trace.ThreadID) *Activation {
 // Event takes the next event, after which the history is at time now, and
 // returns the C-points that it is, to be read until the next call.
 func (s *Schedule) Event(ev *trace.Event, now mgpp.Timestamp) []CPoint {
-	s.out = s.out[:0]
+	s.out, s.now = s.out[:0], now
 	if ev.Flags&trace.FlagBefore != 0 { // it was open already: no C-point
 		if ev.Kind == trace.KindCall && s.isExit(ev.Aux) {
 			s.leaves = true
 			return nil
 		}
 		s.event(ev, now)
-		s.threads.Of(ev.Thread).wrote = true // as far as is known
+		t := s.threads.Of(ev.Thread)
+		t.since, t.before = 0, 0
+		t.writes++ // as far as is known
 		return nil
 	}
 	return s.event(ev, now)
@@ -225,7 +230,7 @@ func (s *Schedule) event(ev *trace.Event, now mgpp.Timestamp) []CPoint {
 	switch ev.Kind {
 	case trace.KindStore, trace.KindBulk, trace.KindSyscall, trace.KindUnread:
 		if IsWrite(ev) {
-			s.Writes(ev.Thread)
+			s.Writes(ev.Thread, 1)
 		}
 	case trace.KindCall:
 		return s.entered(ev, trace.FuncID(ev.Aux), place{}, now)
@@ -233,6 +238,12 @@ func (s *Schedule) event(ev *trace.Event, now mgpp.Timestamp) []CPoint {
 		return s.returned(ev, trace.FuncID(ev.Aux), place{}, ev.Flags&trace.FlagUnwound == 0)
 	case trace.KindLine:
 		return s.line(ev, trace.PointID(ev.Aux), now)
+	case trace.KindThreadStart:
+		for _, t := range s.threads.All() {
+			if s.threads.Len() == 1 && t.points == 0 { // it has started it, when it had done what it did alone
+				s.atRest(t)
+			}
+		}
 	case trace.KindThreadExit:
 		s.ending = append(s.ending, s.threads.Of(ev.Thread).stack...)
 		s.threads.Delete(ev.Thread)
@@ -274,8 +285,11 @@ func (s *Schedule) GoesOn(id trace.ThreadID) {
 	s.faults.GoesOn(id)
 }
 
-// Writes notes that a thread changes memory, by a store or through an allocator.
-func (s *Schedule) Writes(id trace.ThreadID) { s.threads.Of(id).wrote = true }
+// Writes notes that a thread changes memory n times, by stores or through an allocator.
+func (s *Schedule) Writes(id trace.ThreadID, n int) { s.threads.Of(id).writes += uint64(n) }
+
+// atRest notes that a thread has done what it was at.
+func (s *Schedule) atRest(t *scheduled) { t.since, t.before = s.now, t.writes }
 
 // isExit reports whether a function is the C library's exit.
 func (s *Schedule) isExit(f uint64) bool {
@@ -312,9 +326,6 @@ func (s *Schedule) end(ev *trace.Event) []CPoint {
 func (s *Schedule) entered(ev *trace.Event, fn trace.FuncID, at place, now mgpp.Timestamp) []CPoint {
 	t := s.threads.Of(ev.Thread)
 	s.unwind(t, ev.SP)
-	if t.points == 0 {
-		t.wrote = false
-	}
 	inner := ev.Kind == trace.KindCall && ev.Flags&trace.FlagInline != 0
 	outermost := !t.inside(fn)
 	call := s.count(fn, outermost)
@@ -487,8 +498,8 @@ func (s *Schedule) emit(thread trace.ThreadID, fn trace.FuncID, at place, kind s
 	return out
 }
 
-// each makes one C-point of a thread per type, leaving out those in which another thread
-// is at work. A C-point for everything makes the others superfluous. The rest of them is the caller's
+// each makes one C-point of a thread per type.
+// A C-point for everything makes the others superfluous. The rest of them is the caller's
 // to fill where they lie: there may be millions.
 func (s *Schedule) each(thread trace.ThreadID, types []*check.NodeType) []CPoint {
 	if slices.Contains(types, nil) {
@@ -499,32 +510,36 @@ func (s *Schedule) each(thread trace.ThreadID, types []*check.NodeType) []CPoint
 		if slices.Contains(types[:i], t) {
 			continue
 		}
-		if !s.busyToo && s.busy(thread, t) {
-			s.skipped++
-			continue
-		}
 		s.out = append(s.out, CPoint{})
 		c := &s.out[len(s.out)-1]
-		c.Thread, c.For, c.Open = thread, t, s.openBeside(thread)
+		c.Thread, c.For, c.Open, c.Busy = thread, t, s.openBeside(thread), s.busy(thread, t)
+	}
+	if t := s.threads.Of(thread); t.points == 0 {
+		s.atRest(t)
 	}
 	return s.out[first:]
 }
 
-// busy reports whether another thread is inside a C-point function for nodes
-// of type t and has written there; nil is for all types.
-func (s *Schedule) busy(thread trace.ThreadID, t *check.NodeType) bool {
+// busy returns the other threads that have written since their last C-point, but for those that are
+// at work on other types than t; nil is all types.
+func (s *Schedule) busy(thread trace.ThreadID, t *check.NodeType) (out []Busy) {
 	if s.threads.Len() == 1 {
-		return false
+		return nil
 	}
 	for other, x := range s.threads.All() {
-		if other == thread || !x.wrote {
-			continue
+		if other != thread && x.writes > x.before && (x.points == 0 || s.worksOn(x, t)) {
+			out = append(out, Busy{Thread: other, Inside: x.points > 0, Since: x.since, Writes: x.writes})
 		}
-		for i := range x.stack {
-			for _, p := range s.pointsOf(x.stack[i].fn) {
-				if f := s.spec.CPoints[p].For; f == nil || t == nil || f == t {
-					return true
-				}
+	}
+	return out
+}
+
+// worksOn: a thread is inside a C-point function for nodes of type t.
+func (s *Schedule) worksOn(x *scheduled, t *check.NodeType) bool {
+	for i := range x.stack {
+		for _, p := range s.pointsOf(x.stack[i].fn) {
+			if f := s.spec.CPoints[p].For; f == nil || t == nil || f == t {
+				return true
 			}
 		}
 	}

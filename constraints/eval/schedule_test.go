@@ -28,7 +28,7 @@ const schedTypes = "struct a { struct a *p; }; struct b { struct b *p; }; type a
 
 // Events are written "kind[!] thread what [sp]": call, call? (open when recording
 // began), ret, ret! (unwound), line, store, lock (pthread_mutex_lock writes to its mutex),
-// signal, exit STATUS, trunc.
+// start and done (of a thread), signal, exit STATUS, trunc.
 func event(tb testing.TB, text string) trace.Event {
 	var kind string
 	var thread, what, sp uint64
@@ -53,6 +53,10 @@ func event(tb testing.TB, text string) trace.Event {
 		ev.Kind = trace.KindStore
 	case "lock":
 		ev.Kind, ev.Name = trace.KindBulk, "pthread_mutex_lock"
+	case "start":
+		ev.Kind = trace.KindThreadStart
+	case "done":
+		ev.Kind = trace.KindThreadExit
 	case "signal":
 		ev.Kind = trace.KindSignal
 	case "exit":
@@ -70,81 +74,89 @@ func TestSchedule(t *testing.T) {
 		name, spec string
 		events     []string
 		want       []string
-		skipped    int
 	}{
 		{"entry and return", "cpoint insert;",
 			[]string{"call 1 1 100", "ret 1 1 100", "call 1 1 100", "ret 1 1 100", "exit 1 0"},
-			[]string{"entry insert call 1", "return insert call 1", "entry insert call 2", "return insert call 2", "exit"}, 0},
+			[]string{"entry insert call 1", "return insert call 1", "entry insert call 2", "return insert call 2", "exit"}},
 		{"outermost only", "cpoint insert:exit;",
 			[]string{"call 1 1 100", "call 1 1 90", "ret 1 1 90", "ret 1 1 100"},
-			[]string{"return insert call 1"}, 0},
+			[]string{"return insert call 1"}},
 		{"each", "cpoint insert:each;",
 			[]string{"call 1 1 100", "call 1 1 90", "ret 1 1 90", "ret 1 1 100"},
-			[]string{"entry insert call 1", "entry insert call 1", "return insert call 1", "return insert call 1"}, 0},
+			[]string{"entry insert call 1", "entry insert call 1", "return insert call 1", "return insert call 1"}},
 		{"called by an inlined instance that was not seen", "cpoint insert;",
 			[]string{"call> 1 1 90", "ret 1 1 90", "call> 1 1 90", "ret 1 1 90", "call 1 1 100", "ret 1 1 100"},
-			[]string{"entry insert call 3", "return insert call 3"}, 0},
+			[]string{"entry insert call 3", "return insert call 3"}},
 		{"unwound", "cpoint insert, delete;",
 			[]string{"call 1 1 100", "call 1 2 90", "ret! 1 2 90", "ret! 1 1 100", "call 1 1 100"},
-			[]string{"entry insert call 1", "entry delete call 1", "entry insert call 2"}, 0},
+			[]string{"entry insert call 1", "entry delete call 1", "entry insert call 2"}},
 		{"unseen return", "cpoint insert;",
 			[]string{"call 1 1 100", "call 1 1 90", "ret 1 1 100", "call 1 1 100"},
-			[]string{"entry insert call 1", "return insert call 1", "entry insert call 2"}, 0},
+			[]string{"entry insert call 1", "return insert call 1", "entry insert call 2"}},
 		{"another thread inside", "cpoint insert;",
 			[]string{"call 1 1 100", "store 1 0", "call 2 1 500", "store 2 0", "ret 1 1 100", "ret 2 1 500"},
-			[]string{"entry insert call 1", "return insert call 2"}, 2},
+			[]string{"entry insert call 1", "entry insert call 2 busy 1 inside since 1", "return insert call 1 busy 2 inside since 3", "return insert call 2"}},
 		{"another thread inside, waiting", "cpoint insert;",
-			[]string{"store 2 0", "call 2 1 500", "lock 2 0", "call 1 1 100", "store 1 0", "ret 1 1 100", "call 1 1 100", "store 2 0", "ret 1 1 100", "ret 2 1 500"},
-			[]string{"entry insert call 1", "entry insert call 2", "return insert call 2", "entry insert call 3", "return insert call 1"}, 1},
+			[]string{"call 2 1 500", "lock 2 0", "call 1 1 100", "store 1 0", "ret 1 1 100", "call 1 1 100", "store 2 0", "ret 1 1 100", "ret 2 1 500"},
+			[]string{"entry insert call 1", "entry insert call 2", "return insert call 2", "entry insert call 3", "return insert call 3 busy 2 inside since 1", "return insert call 1"}},
+		{"another thread at work outside", "cpoint insert;",
+			[]string{"call 2 1 500", "ret 2 1 500", "store 2 0", "call 1 1 100", "ret 1 1 100", "call 2 1 500", "call 1 1 100"},
+			[]string{"entry insert call 1", "return insert call 1", "entry insert call 2 busy 2 since 2", "return insert call 2 busy 2 since 2", "entry insert call 3", "entry insert call 4"}},
+		{"another thread that has come to no C-point", "cpoint insert;",
+			[]string{"store 2 0", "call 1 1 100", "done 2 0", "ret 1 1 100"},
+			[]string{"entry insert call 1 busy 2 since 0", "return insert call 1"}},
+		{"what was done before there was another thread", "cpoint insert;",
+			[]string{"store 1 0", "start 2 0", "call 2 1 500", "store 1 0", "start 3 0", "ret 2 1 500"},
+			[]string{"entry insert call 1", "return insert call 1 busy 1 since 2"}},
+		{"an exception leaves a function", "cpoint insert;",
+			[]string{"call 2 1 500", "store 2 0", "ret! 2 1 500", "call 1 1 100"},
+			[]string{"entry insert call 1", "entry insert call 2 busy 2 since 1"}},
 		{"another type", "cpoint insert for a; cpoint delete for b;",
 			[]string{"call 1 1 100", "store 1 0", "call 2 2 500", "store 2 0", "ret 1 1 100", "ret 2 2 500"},
-			[]string{"entry insert call 1 for a", "entry delete call 1 for b", "return insert call 1 for a", "return delete call 1 for b"}, 0},
+			[]string{"entry insert call 1 for a", "entry delete call 1 for b", "return insert call 1 for a", "return delete call 1 for b"}},
 		{"open when recording began", "cpoint insert, delete;",
 			[]string{"call? 1 1 100", "call 1 1 90", "ret 1 1 90", "call 2 2 500", "store 2 0", "ret 1 1 100", "ret 2 2 500"},
-			[]string{"return delete call 1"}, 2},
+			[]string{"entry delete call 1 busy 1 inside since 0", "return insert call 1 busy 2 inside since 4", "return delete call 1"}},
 		{"return of an unseen call", "cpoint insert;",
 			[]string{"ret 1 1 100", "call 1 1 90", "ret 1 1 100", "ret 1 1 90"},
-			[]string{"entry insert call 1", "return insert call 1"}, 0},
+			[]string{"entry insert call 1", "return insert call 1"}},
 		{"crash with open calls", "cpoint insert;",
 			[]string{"call 1 1 100", "signal 1 11", "exit 1 139"},
-			[]string{"entry insert call 1", "crash open insert"}, 0},
-		{"killed", "cpoint insert; no cpoint end;", []string{"exit 1 9"}, []string{"crash"}, 0},
-		{"no end", "cpoint insert; no cpoint end;", []string{"exit 1 0"}, nil, 0},
-		{"timeout", "no cpoint end;", []string{"trunc 0 0"}, []string{"crash"}, 0},
-		{"status", "", []string{"exit 1 256"}, []string{"exit"}, 0},
-		{"line and mark", "cpoint quad.c:24;", []string{"line 1 5", "line 1 6"}, []string{"line quad.c:24", "line quad.c:30 for a"}, 0},
+			[]string{"entry insert call 1", "crash open insert"}},
+		{"killed", "cpoint insert; no cpoint end;", []string{"exit 1 9"}, []string{"crash"}},
+		{"no end", "cpoint insert; no cpoint end;", []string{"exit 1 0"}, nil},
+		{"timeout", "no cpoint end;", []string{"trunc 0 0"}, []string{"crash"}},
+		{"status", "", []string{"exit 1 256"}, []string{"exit"}},
+		{"line and mark", "cpoint quad.c:24;", []string{"line 1 5", "line 1 6"}, []string{"line quad.c:24", "line quad.c:30 for a"}},
 		{"inlined", "cpoint insert;",
 			[]string{"line 1 1 80", "line 1 1 80", "line 1 2 80", "line 1 2 80", "line 1 1 80"},
-			[]string{"entry insert call 1", "return insert call 1", "entry insert call 2"}, 0},
+			[]string{"entry insert call 1", "return insert call 1", "entry insert call 2"}},
 		{"inlined back to back", "cpoint insert;",
 			[]string{"line 1 1 80", "line 1 3 80", "line 1 2 80", "line 1 4 80"},
-			[]string{"entry insert call 1", "return insert call 1", "entry insert call 2", "return insert call 2"}, 0},
+			[]string{"entry insert call 1", "return insert call 1", "entry insert call 2", "return insert call 2"}},
 		{"inlined in a frame that is gone", "cpoint insert;",
 			[]string{"line 1 1 80", "line 1 1 90"},
-			[]string{"entry insert call 1", "entry insert call 2"}, 0},
+			[]string{"entry insert call 1", "entry insert call 2"}},
 		{"recursion behind an inlined part", "cpoint insert;",
 			[]string{"line 1 1 80", "call 1 1 70", "line 1 3 62", "call 1 1 50", "ret 1 1 50", "line 1 4 62", "ret 1 1 70", "line 1 2 80"},
-			[]string{"entry insert call 1", "return insert call 1"}, 0},
+			[]string{"entry insert call 1", "return insert call 1"}},
 		{"called anew where a frame with an inlined part was", "cpoint insert;",
 			[]string{"line 1 1 80", "call 1 1 88", "ret 1 1 88"},
-			[]string{"entry insert call 1", "entry insert call 2", "return insert call 2"}, 0},
-		{"by pattern", "cpoint List::push;", []string{"call 1 3 100"}, []string{"entry ns::List<int>::push(int) call 1"}, 0},
+			[]string{"entry insert call 1", "entry insert call 2", "return insert call 2"}},
+		{"by pattern", "cpoint List::push;", []string{"call 1 3 100"}, []string{"entry ns::List<int>::push(int) call 1"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			s := eval.NewSchedule(parse(t, schedTypes+test.spec), schedProgram)
 			var got []string
-			for _, text := range test.events {
+			for i, text := range test.events {
 				ev := event(t, text)
-				for _, c := range s.Event(&ev, 7) {
+				for _, c := range s.Event(&ev, mgpp.Timestamp(i+1)) {
 					got = append(got, cpointText(c))
 				}
 			}
 			if d := cmp.Diff(test.want, got); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
-			}
-			if s.Skipped() != test.skipped {
-				t.Errorf("skipped %d, want %d", s.Skipped(), test.skipped)
 			}
 		})
 	}
@@ -165,6 +177,13 @@ func cpointText(c eval.CPoint) string {
 		for _, o := range c.Open {
 			s += " open " + o.Function
 		}
+	}
+	for _, b := range c.Busy {
+		s += fmt.Sprintf(" busy %d", b.Thread)
+		if b.Inside {
+			s += " inside"
+		}
+		s += fmt.Sprintf(" since %d", b.Since)
 	}
 	return s
 }

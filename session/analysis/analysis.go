@@ -53,11 +53,15 @@ type Analysis struct {
 	tails      map[tail]trace.Addr       // what jumped returned
 	lastTails  [recentTails]jumpOf       // and lately
 	owns       [recentStacks]ownOf
-	known      map[eval.Instance]bool // with All: reported at an earlier C-point already
-	healthy    mgpp.Timestamp         // the last C-point at which nothing was broken
-	whole      mgpp.Timestamp         // the same, but for the crash
-	sound      eval.CPoint            // that C-point, if its Kind is set
+	known      map[eval.Instance]bool       // with All: reported at an earlier C-point already
+	healthy    mgpp.Timestamp               // the last C-point at which nothing was broken
+	whole      mgpp.Timestamp               // the same, but for the crash
+	sound      eval.CPoint                  // that C-point, if its Kind is set
+	previous   checkpoint                   // the last at which nothing was found, but what other threads may have been in the middle of
+	ailing     map[eval.Instance]checkpoint // what these were at it, and the C-point before it became so
+	waited     map[mgpp.Timestamp]uint64    // changes that may be half of something, and how often their threads had written when they were seen
 	checked    int
+	busy       int          // and of those so many where something was not judged, as another thread was at work on it
 	checkedAt  times        // of the C-points
 	checking   *stopwatch   // runs while a C-point is checked; nil: nobody asks
 	done       bool         // an inconsistent C-point was found, and All is not set
@@ -245,6 +249,8 @@ func (a *Analysis) checkAt(c *eval.CPoint, pc trace.Addr) {
 		found = a.doubt.certain(found, a.Checker.View(now))
 	}
 	a.judgedLast = a.unchecked > 0
+	var left []eval.Instance
+	found, left = a.untouched(found, c, now)
 	if len(found) > 0 {
 		found = a.inOrder(a.offStack(a.unentered(a.unrounded(a.counted(a.unpooled(found, now)), now)), *c), now)
 	}
@@ -253,16 +259,17 @@ func (a *Analysis) checkAt(c *eval.CPoint, pc trace.Addr) {
 		a.unchecked++
 		return
 	}
+	if len(left) > 0 {
+		a.busy++
+	}
 	if len(found) == 0 {
-		if c.Kind != "crash" {
-			a.whole = now
-		}
-		a.healthy, a.sound = now, *c
+		a.sane(c, now, left)
 		if !c.Inlined || len(a.unsure) == 0 {
 			return // of most C-points nothing remains
 		}
 	}
-	p := &point{CPoint: *c, time: now, healthy: a.healthy, sound: a.sound, found: found}
+	before := a.saneFor(found)
+	p := &point{CPoint: *c, time: now, healthy: before.time, sound: before.CPoint, found: found}
 	if c.Inlined {
 		a.suspend(p, pc)
 		return

@@ -56,7 +56,7 @@ func (a *Analysis) Event(ev *trace.Event) error {
 		a.calls.quiet = a.Hist.Now()
 		return nil
 	case trace.KindFree:
-		a.Schedule.Writes(ev.Thread)
+		a.Schedule.Writes(ev.Thread, 1)
 		if !a.Hist.Freeable(ev.Addr) && a.cacheFlush(ev) {
 			return nil
 		}
@@ -66,7 +66,7 @@ func (a *Analysis) Event(ev *trace.Event) error {
 		}
 		return err // nothing but the history depends on blocks alone
 	case trace.KindAlloc, trace.KindRealloc:
-		a.Schedule.Writes(ev.Thread)
+		a.Schedule.Writes(ev.Thread, 1)
 		return a.allocated(ev)
 	}
 	if err := a.members.Before(ev); err != nil {
@@ -118,7 +118,7 @@ func (a *Analysis) Stores(run *trace.Stores) error {
 	a.began = true
 	a.foretold.seen(run.Thread)
 	a.Schedule.GoesOn(run.Thread)
-	a.Schedule.Writes(run.Thread)
+	a.Schedule.Writes(run.Thread, len(run.Recs))
 	if a.unended != nil {
 		a.unended.left += uint64(len(run.Recs))
 		return nil

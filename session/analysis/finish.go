@@ -255,7 +255,7 @@ func (a *Analysis) undescribed() (out []string) {
 func (a *Analysis) summarise(r *report.Report) {
 	r.Events.Changes = uint64(a.Hist.Now())
 	r.Checked.CPoints, r.Checked.Spec = a.checked, a.o.Spec
-	r.Checked.Skipped = a.Schedule.Skipped()
+	r.Checked.Partly = a.busy
 	r.Checked.Objects = map[string]int{}
 	for i := 1; i <= a.Graph.Objects(); i++ {
 		if o := a.Graph.Object(graph.ObjID(i)); o.Type != nil {

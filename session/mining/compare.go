@@ -37,7 +37,7 @@ func Compare(ctx context.Context, rec *recording.Recording, o Comparison) (*mine
 	var a *analysis.Analysis
 	var points []mgpp.Timestamp
 	a = analysis.New(reference, &rec.Prog, rec.Symbols, analysis.Options{Observe: func(c eval.CPoint) {
-		if c.Kind == "return" {
+		if c.Kind == "return" && len(c.Busy) == 0 {
 			points = append(points, a.Hist.Now())
 		}
 	}})

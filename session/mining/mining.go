@@ -191,7 +191,6 @@ func Propose(ctx context.Context, rec *recording.Recording, o Options) (*mine.Re
 	log := &callLog{open: map[trace.ThreadID][]int{}}
 	a := analysis.New(spec, &rec.Prog, rec.Symbols, analysis.Options{NoLocate: true, Observe: log.point})
 	log.hist = a.Hist
-	a.Schedule.BusyToo()
 	sink, err := rec.Completed(ctx, a)
 	if err != nil {
 		return nil, err

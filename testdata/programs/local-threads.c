@@ -1,6 +1,5 @@
 /* build: gcc -pthread */
-/* Each thread has a list of its own in its function's frame. While one makes it there, others are at C-points. They change their lists
-   by turns: where another thread is inside of a function a C-point is not checked.
+/* Each thread has a list of its own in its function's frame. While one makes it there, others are at C-points.
    FAULT: a node is counted twice. */
 #include <pthread.h>
 #include <stdio.h>
@@ -37,23 +36,16 @@ __attribute__((noinline)) void pop(struct list *l)
 	free(n);
 }
 
-static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
-
 static void *work(void *arg)
 {
 	struct list mine = {0, 0};
 	for (long i = 0; i < 50; i++) {
-		pthread_mutex_lock(&turn);
 		push(&mine, i + (long)arg);
 		if (i % 3 == 2)
 			pop(&mine);
-		pthread_mutex_unlock(&turn);
 	}
-	while (mine.first) {
-		pthread_mutex_lock(&turn);
+	while (mine.first)
 		pop(&mine);
-		pthread_mutex_unlock(&turn);
-	}
 	return 0;
 }
 
