@@ -15,9 +15,15 @@ func (p *parser) countedType() {
 }
 
 // typeDecl reads "type f [= "…"] [FIELD n EDGE n] [edges (list)];".
+// Several types may be declared at once, as several functions may be C-points: type a, b;
 func (p *parser) typeDecl() {
 	t := &TypeDecl{At: At{p.next().pos}, Keyword: true}
 	t.Name = p.typeName()
+	for p.accept(",") {
+		p.add(t)
+		t = &TypeDecl{At: At{p.tok().pos}, Keyword: true}
+		t.Name = p.typeName()
+	}
 	if p.accept("=") {
 		if p.tok().kind != tokString {
 			p.unexpected(`the name of the C or C++ type in quotes, such as "std::_Rb_tree_node<int>",`)

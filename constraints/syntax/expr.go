@@ -108,6 +108,9 @@ func (p *parser) more(x Expr, min int) Expr {
 		if prec == 0 || prec < min {
 			return x
 		}
+		if t.is("<=") && p.peek(1).is(">") {
+			p.fail(t.pos, "there is no `<=>`: write two constraints with `=>`, one each way")
+		}
 		if n == maxChain {
 			p.fail(t.pos, "this expression is too long (more than %d operators in a row)", maxChain)
 		}
@@ -117,7 +120,7 @@ func (p *parser) more(x Expr, min int) Expr {
 			p.next()
 			x = &Binary{At{x.Where()}, t.text, t.pos, x, p.operand(prec)}
 		}
-		if after := p.tok(); prec == precCompare && binaryPrec(after) == precCompare {
+		if after := p.tok(); prec == precCompare && binaryPrec(after) == precCompare && !(after.is("<=") && p.peek(1).is(">")) {
 			if r, ok := x.(*Relation); ok && t.is("->") && r.Fields == nil {
 				p.fail(t.pos, "`->` is the relation \"has an edge to\"; a field is selected by a dot, through a pointer too: %s.%s",
 					ExprString(r.X), ExprString(r.Y))
@@ -152,7 +155,10 @@ func (p *parser) operator() token {
 }
 
 // splitBars makes the current "||" two bars: next gives the second after the first.
-func (p *parser) splitBars() { p.toks[p.i].text = "|" }
+func (p *parser) splitBars() {
+	p.toks[p.i].text = "|"
+	p.split = p.toks[p.i].pos
+}
 
 func isRelation(t token) bool {
 	return t.kind == tokPunct && (t.text == "->" || t.text == "!->" || t.text == "->>" || t.text == "!->>")
@@ -346,6 +352,9 @@ func (p *parser) abs() Expr {
 	x := p.expr()
 	if p.tok().is("||") {
 		p.splitBars()
+	}
+	if before := (Pos{File: t.pos.File, Line: t.pos.Line, Col: t.pos.Col - 1}); !p.tok().is("|") && before == p.split {
+		p.fail(before, "write `or` for `||`")
 	}
 	p.expect("|", "to close the absolute value")
 	return &Abs{At{t.pos}, x}

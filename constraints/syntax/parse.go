@@ -41,6 +41,7 @@ type parser struct {
 	depth int  // of nested expressions
 	inBar bool // directly inside |…|: a bar in operator position closes it
 	nest  int  // open parentheses, brackets and bars: "||" is no separator there
+	split Pos  // of the last "||" that was made two bars
 }
 
 // bail unwinds to statement after an error; it never leaves the package.
@@ -97,6 +98,8 @@ func (p *parser) unexpected(want string) {
 	switch {
 	case t.kind == tokIllegal:
 		p.fail(t.pos, "%s", t.text)
+	case t.kind == tokString && want == aValue && p.peek(1).is(":"):
+		p.fail(t.pos, "a label is a name, without quotes")
 	case t.is("&&"):
 		p.fail(t.pos, "write `and` for `&&`")
 	case t.is("!"):
