@@ -134,12 +134,8 @@ func scalars(t *types.Type, base int64, prefix string, give func(types.Scalar, i
 
 // flexible gives the elements of a flexible array at the end of a layout.
 func flexible(t *types.Type, base int64, lo, hi, size uint64, give func(types.Scalar, int64, string) bool) {
-	if len(t.Members) == 0 {
-		return
-	}
-	m := t.Members[len(t.Members)-1]
-	if m.Type != nil && m.Type.Kind == types.Array && m.Type.Count <= 0 && m.Type.Elem != nil {
-		elements(m.Type.Elem, base+m.Offset, lo, hi, size, m.Name, give)
+	if a, m, first := t.Tail(); a != nil {
+		elements(a.Elem, base+m.Offset, max(lo, uint64(base+m.Offset+first*a.Elem.Size)), hi, size, m.Name, give)
 	}
 }
 

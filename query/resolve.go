@@ -172,7 +172,7 @@ func (n *Names) element(at place, i int64, v mgpp.View, p Path, step int) (place
 	case at.array:
 	case at.typ.Kind == types.Array && at.typ.Elem != nil:
 		elem = at.typ.Elem
-		if at.typ.Count > 0 && i >= at.typ.Count {
+		if at.typ.Bound() > 0 && i >= at.typ.Count {
 			return stop("it has %d elements", at.typ.Count)
 		}
 	case at.typ.Kind == types.Pointer && at.typ.Elem != nil:

@@ -247,7 +247,7 @@ func (p Place) index(path string, i int) (Place, int, string) {
 		return p, i, fmt.Sprintf("`%s` is a pointer (%s): what it points to is not part of this type", path[:i], t)
 	case t.Kind != Array || t.Elem == nil:
 		return p, i, fmt.Sprintf("`%s` is no array (it is %s)", path[:i], t)
-	case n < 0 || t.Count >= 0 && n >= t.Count:
+	case n < 0 || t.Bound() >= 0 && n >= t.Count:
 		return p, i, fmt.Sprintf("index %d is outside `%s`, which has %d elements", n, path[:i], t.Count)
 	case t.Elem.Size > 0 && n > maxObject/t.Elem.Size:
 		return p, i, fmt.Sprintf("index %d is too large", n)

@@ -33,6 +33,7 @@ type Type struct {
 
 	Elem  *Type // Pointer, Array
 	Count int64 // Array: number of elements; -1 for a flexible array member
+	Open  bool  // Array: what lies behind its Count elements, up to the end of the block, are elements too: see Opened
 
 	Members     []Member     // Struct, Union: in order of declaration
 	Enumerators []Enumerator // Enum

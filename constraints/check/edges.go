@@ -210,12 +210,12 @@ func arrayCells(t *types.Type, depth int) []EdgeCell {
 	var out []EdgeCell
 	for _, cell := range pointerCells(t.Elem, depth+1) {
 		if cell.Count == 1 {
-			cell.Count, cell.Stride = t.Count, t.Elem.Size
+			cell.Count, cell.Stride = t.Bound(), t.Elem.Size
 			out = append(out, cell)
 			continue
 		}
 		if cell.Offset == 0 && cell.Count*cell.Stride == t.Elem.Size {
-			if cell.Count *= t.Count; t.Count < 0 {
+			if cell.Count *= t.Count; t.Bound() < 0 {
 				cell.Count = -1
 			}
 			out = append(out, cell)
@@ -223,7 +223,7 @@ func arrayCells(t *types.Type, depth int) []EdgeCell {
 		}
 		for i := int64(0); i < cell.Count && len(out) <= maxCells; i++ {
 			one := cell
-			one.Offset, one.Count, one.Stride = cell.Offset+i*cell.Stride, t.Count, t.Elem.Size
+			one.Offset, one.Count, one.Stride = cell.Offset+i*cell.Stride, t.Bound(), t.Elem.Size
 			out = append(out, one)
 		}
 	}

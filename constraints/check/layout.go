@@ -51,6 +51,12 @@ func (c *checker) nodeTypes() {
 			}
 		}
 	}
+	for _, t := range c.spec.Types {
+		derives := func(u *NodeType) bool { return slices.Contains(u.Bases, t) } // members of its own lie behind the array
+		if t.Layout != nil && !t.Array && !slices.ContainsFunc(c.spec.Types, derives) {
+			t.Layout = t.Layout.Opened()
+		}
+	}
 	for _, s := range c.file.Stmts {
 		if g, ok := s.(*syntax.Together); ok {
 			c.together(g)

@@ -294,13 +294,13 @@ func (s *scope) element(x operand, i Expr, e *syntax.Index) operand {
 			s.errorf(e.I.Where(), "an index is a whole number")
 			return operand{}
 		}
-		if k.Int < 0 || x.typ.Count >= 0 && k.Int >= x.typ.Count {
-			s.errorf(e.I.Where(), "`%s` has %s, so no [%d]", x.src, elements(x.typ.Count), k.Int)
+		if k.Int < 0 || x.typ.Bound() >= 0 && k.Int >= x.typ.Count {
+			s.errorf(e.I.Where(), "`%s` has %s, so no [%d]", x.src, elements(x.typ.Bound()), k.Int)
 			return operand{}
 		}
 		p.Offset += k.Int * elem.Size
 	} else {
-		p.Steps = append(p.Steps, Step{I: i, Stride: elem.Size, Count: x.typ.Count})
+		p.Steps = append(p.Steps, Step{I: i, Stride: elem.Size, Count: x.typ.Bound()})
 	}
 	return operand{pos: e.Pos, typ: elem, place: &p, path: x.path}
 }

@@ -130,12 +130,9 @@ func scalars(t *types.Type, base, size int64, prefix string, in extent, f visit)
 // tail: a flexible array counts no field, but has elements up to the
 // allocation's end.
 func tail(t *types.Type, size int64, in extent, f visit) {
-	if len(t.Members) == 0 {
-		return
-	}
-	m := t.Members[len(t.Members)-1]
-	if m.Type.Kind == types.Array && m.Type.Count <= 0 && m.Type.Elem != nil {
-		elements(m.Type.Elem, m.Offset, size, m.Name, in, f)
+	if a, m, first := t.Tail(); a != nil {
+		in.lo = max(in.lo, m.Offset+first*a.Elem.Size)
+		elements(a.Elem, m.Offset, size, m.Name, in, f)
 	}
 }
 

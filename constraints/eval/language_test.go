@@ -201,6 +201,21 @@ func TestLanguage(t *testing.T) {
 			a := w.alloc("v", 12, true)
 			w.put4(a, 3)
 		}, []string{"c1 X=v#1: X.a[I] is undefined: X.a[I]: the index is outside the array"}},
+		{"an array of one element at the end goes on to the end of the block", `struct hack { long n; struct hack *up[1]; }; type hack; cells hack: up[0..n - 1];
+			hack X; for I in 0 to X.n - 1, X.up[I] != NULL; hack X; X.n == 3 => X.OUTDEGREE == 3; hack X; X.n == 3 => X.up[2].up[0] == X;`, func(w *world) {
+			a, b, c := w.alloc("hack", 16, true), w.alloc("hack", 32, true), w.alloc("hack", 32, true)
+			w.put8(a, 1)
+			w.put8(a+8, uint64(b))
+			for _, x := range []trace.Addr{b, c} {
+				w.put8(x, 3)
+				w.put8(x+8, uint64(x))
+				w.put8(x+16, uint64(x))
+			}
+			w.put8(b+24, uint64(a))
+		}, []string{"c1 X=hack#3: X.up[I] is NULL", "c2 X=hack#3: X.OUTDEGREE is 2", "c3 X=hack#3: X.up[2].up[0] is undefined: X.up[2] is NULL"}},
+		{"not elsewhere", `struct in { long n; struct in *up[1]; long key; }; type in; in X; for I in 0 to X.n - 1, X.up[I] == NULL;`, func(w *world) {
+			w.put8(w.alloc("in", 24, true), 2)
+		}, []string{"c1 X=in#1: X.up[I] is undefined: X.up[I]: the index is outside the array"}},
 		{"an index beyond the block, in the next one", `struct tower { long key; struct { long span; struct tower *up; } level[]; }; type tower;
 			tower X; for I in 0 to 7, X.level[I].span == 1;
 			tower X; for I in 0 to 7, X.level[I].up != NULL => X.level[I].up == X;`, func(w *world) {
