@@ -226,6 +226,32 @@ type v;
 	}
 }
 
+// TestUnionOfPointers: a word of a union that holds a pointer in each member is one whatever it holds, so that the locator
+// tries others in it; where one member has a number there it is none.
+func TestUnionOfPointers(t *testing.T) {
+	w := graphtest.New(t, `
+struct n { int k; };
+struct v { union { struct n *leaf[3]; struct { struct v *down, *up; long more; } in; } u; };
+type v; type n;
+`)
+	w.Alloc("v", 0x1000, 24)
+	w.Alloc("v", 0x2000, 24)
+	w.Put(0x1000, 8, 0)
+	w.Put(0x1008, 8, 0x2000)
+	w.Put(0x1010, 8, 0)
+	want := "u NULL; u.leaf[1] v#2; u+16 0x0"
+	if got := strings.Join(texts(w, w.Now(), 1), "; "); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	var pointers []bool
+	for _, f := range describe.BareFields(w.G, w.Now(), 1) {
+		pointers = append(pointers, f.Pointer)
+	}
+	if diff := cmp.Diff([]bool{true, true, false}, pointers); diff != "" {
+		t.Errorf("pointers (-want +got):\n%s", diff)
+	}
+}
+
 // TestTag: a word with flags in its low bits is a pointer, and these are told beside it.
 func TestTag(t *testing.T) {
 	w := graphtest.New(t, `

@@ -9,7 +9,7 @@ import (
 )
 
 // What lies in a union is shown word by word: as the pointer that is in use there, else as
-// the bare number, since which member was meant is not known. Behind the end of all members but
+// the bare number, since which member was meant is not known. Where each member has a pointer it is one. Behind the end of all members but
 // one it is known: there the fields of that one are shown.
 
 // bareWord is the type of a word of a union of which no more is known; read-only.
@@ -41,6 +41,8 @@ func intoUnions(g *graph.Graph, v mgpp.View, o graph.ObjID, in extent, f visit) 
 				if c.Count != 1 {
 					word.Path = fmt.Sprintf("%s[%d]", c.Name, elem)
 				}
+			} else if word.Size == 8 && pointerAt(s.Type, lo-at, 0) { // whichever member is meant, and whatever it holds
+				word.Type = &types.Type{Kind: types.Pointer, Size: 8}
 			}
 			if !f(word, lo, word.Path) {
 				return false
@@ -50,6 +52,35 @@ func intoUnions(g *graph.Graph, v mgpp.View, o graph.ObjID, in extent, f visit) 
 	}
 	return into
 }
+
+// pointerAt reports whether a pointer begins at an offset of a type: in a union, of each member that
+// reaches so far.
+func pointerAt(t *types.Type, off int64, depth int) bool {
+	if t == nil || off < 0 || depth > maxNesting {
+		return false
+	}
+	switch t.Kind {
+	case types.Pointer:
+		return off == 0
+	case types.Array:
+		return t.Elem != nil && t.Elem.Size > 0 && pointerAt(t.Elem, off%t.Elem.Size, depth+1)
+	case types.Struct, types.Union:
+		found := false
+		for _, m := range t.Members {
+			if m.Type == nil || m.Offset < 0 || off < m.Offset || off >= m.Offset+m.Type.Size {
+				continue
+			}
+			if found = pointerAt(m.Type, off-m.Offset, depth+1); found != (t.Kind == types.Union) {
+				return found
+			}
+		}
+		return found
+	}
+	return false
+}
+
+// maxNesting bounds the walk into members, of which damaged debug information may have no end.
+const maxNesting = 32
 
 // longestMember returns the member of a union that reaches furthest, and from which word on it lies there alone.
 func longestMember(union *types.Type) (longest types.Member, alone int64) {
