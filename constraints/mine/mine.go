@@ -462,7 +462,9 @@ func (m *mining) settle(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := t.sweep(ctx, thinPlaces(m.land.moments, maxOfPlace)); err != nil {
+	all := append(thinPlaces(m.land.moments, maxOfPlace), thinPlaces(m.land.idle, maxOfPlace)...)
+	inTime(all)
+	if err := t.sweep(ctx, all); err != nil {
 		return err
 	}
 	sure = m.land.meant(sure)
@@ -482,6 +484,10 @@ func (m *mining) settle(ctx context.Context) error {
 		}
 	}
 	m.final, m.skipped = thin(m.final, maxMoments)
+	idle, skipped := thin(m.land.beside(m.final, func(p int) bool { return picked[p] }), maxMoments)
+	m.skipped += skipped
+	m.final = append(m.final, idle...)
+	inTime(m.final)
 	if t, err = compile(m.run, &m.head, m.cands); err != nil {
 		return err
 	}

@@ -37,6 +37,7 @@ type terrain struct {
 	births   map[string]int                      // blocks by type
 	places   []place
 	moments  []moment // of calls that changed the structure, by time
+	idle     []moment // of calls that did not, of functions with others that did: C-points there are checked as well
 	mutating []bool   // by call
 }
 
@@ -115,7 +116,7 @@ func until(times []mgpp.Timestamp, at mgpp.Timestamp) int {
 }
 
 // boundaries lists the moments at which outermost calls begin and end that change
-// the structure.
+// the structure, and those of other calls of the same functions.
 func (t *terrain) boundaries() {
 	ids := map[place]int{}
 	add := func(p place, at mgpp.Timestamp, depth int) {
@@ -127,27 +128,59 @@ func (t *terrain) boundaries() {
 		}
 		t.moments = append(t.moments, moment{at, id, depth, t.state(at)})
 	}
+	idle := func(p place, at mgpp.Timestamp, depth int) {
+		if id, ok := ids[p]; ok {
+			t.idle = append(t.idle, moment{at, id, depth, t.state(at)})
+		}
+	}
 
 	t.mutating = make([]bool, len(t.run.Calls))
 	for i := range t.run.Calls {
 		t.mutating[i] = t.changed(&t.run.Calls[i])
 	}
 	others := t.concurrent()
-	for i, c := range t.run.Calls {
-		if !t.mutating[i] || c.Inner {
-			continue
-		}
-		if !others.inside(c.Thread, c.Enter) {
-			add(place{c.Func, false}, c.Enter, c.Depth)
-		}
-		if c.Left && !others.inside(c.Thread, c.Leave) {
-			add(place{c.Func, true}, c.Leave, c.Depth)
+	ends := func(mutating bool, add func(p place, at mgpp.Timestamp, depth int)) {
+		for i, c := range t.run.Calls {
+			if t.mutating[i] != mutating || c.Inner {
+				continue
+			}
+			if !others.inside(c.Thread, c.Enter) {
+				add(place{c.Func, false}, c.Enter, c.Depth)
+			}
+			if c.Left && !others.inside(c.Thread, c.Leave) {
+				add(place{c.Func, true}, c.Leave, c.Depth)
+			}
 		}
 	}
+	ends(true, add)
+	ends(false, idle)
 	if t.run.Ended {
 		add(place{}, t.run.History.Now(), 0)
 	}
-	slices.SortStableFunc(t.moments, func(a, b moment) int { return cmp.Compare(a.at, b.at) })
+	inTime(t.moments)
+	inTime(t.idle)
+}
+
+// inTime sorts moments.
+func inTime(moments []moment) {
+	slices.SortStableFunc(moments, func(a, b moment) int { return cmp.Compare(a.at, b.at) })
+}
+
+// beside returns the idle moments of places, of those that show the structure in a state in which other moments
+// do not: in the others nothing new is to be seen.
+func (t *terrain) beside(moments []moment, at func(place int) bool) []moment {
+	seen := map[int]bool{}
+	for _, m := range moments {
+		seen[m.state] = true
+	}
+	var out []moment
+	for _, m := range t.idle {
+		if at(m.place) && !seen[m.state] {
+			seen[m.state] = true
+			out = append(out, m)
+		}
+	}
+	return out
 }
 
 // aliveAt returns how many nodes there are at a moment.
