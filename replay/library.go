@@ -93,6 +93,12 @@ func (c *cpu) library(name string) {
 	case "exit", "abort", "_exit", "__assert_fail", "__stack_chk_fail":
 		c.fail(ErrEnded)
 	default:
+		if whole, isWhole, ok := c.mathematical(name); ok {
+			if isWhole {
+				result = whole
+			}
+			break
+		}
 		if at, ok := c.m.world.Function(name); ok {
 			c.frames, c.calls, c.pc = c.frames[:frames], nil, at
 			c.reg[rsp] -= 8
