@@ -1,6 +1,9 @@
 package eval
 
-import "mgtrace/mgpp"
+import (
+	"mgtrace/mgpp"
+	"mgtrace/trace"
+)
 
 // Tally is how one constraint fares on one view: how many of its instances, their
 // guard being true, hold and are broken. Of "no cycles" the instances are nodes.
@@ -10,8 +13,9 @@ type Tally struct {
 
 // Tallies counts the instances of every constraint on a view, from scratch. want
 // says whether the operands of the n-th instance (from 0) of a constraint are asked
-// for; they are then given to sample, with the nodes that are bound.
-func (c *Checker) Tallies(v mgpp.View, want func(constraint, n int) bool, sample func(i Instance, args []Arg)) (out []Tally) {
+// for; they are then given to sample, with the nodes that are bound. Instances that are broken since they would have to be
+// read through an address that is excused (Result.Through) do not count; nil: none is.
+func (c *Checker) Tallies(v mgpp.View, excused func(through trace.Addr) bool, want func(constraint, n int) bool, sample func(i Instance, args []Arg)) (out []Tally) {
 	defer c.halted()
 	c.begin()
 	c.g.Advance()
@@ -33,6 +37,9 @@ func (c *Checker) Tallies(v mgpp.View, want func(constraint, n int) bool, sample
 				case Holds:
 					t.Held++
 				case Broken:
+					if through, _ := e.through(k, whole && excused != nil); through != 0 && excused(through) {
+						return
+					}
 					t.Broken++
 				default:
 					return
@@ -105,4 +112,38 @@ func (c *Checker) BrokenAt(t mgpp.Timestamp) (out []bool) {
 		}
 	}
 	return out
+}
+
+// maxExcused bounds the broken instances of a binding that BrokenBut looks at: of more it takes the rest as broken.
+const maxExcused = 64
+
+// BrokenBut is BrokenAt without the instances that are broken since they would have to be read through an address that is
+// excused (Result.Through).
+func (c *Checker) BrokenBut(t mgpp.Timestamp, excused func(through trace.Addr) bool) (out []bool) {
+	out = c.BrokenAt(t)
+	s := c.state
+	really := make([]bool, len(out))
+	for i := range s.cycles {
+		really[i] = len(s.cycles[i].found) > 0
+	}
+	for b, l := range s.broken {
+		if b.constraint < 0 || b.constraint >= len(out) || really[b.constraint] {
+			continue
+		}
+		for i := range l {
+			if i == maxExcused || !s.env.excuses(&l[i], excused) {
+				really[b.constraint] = true
+				break
+			}
+		}
+	}
+	return really
+}
+
+// excuses reports whether an inconsistency is one because of an address that is excused.
+func (e *env) excuses(inc *Inconsistency, excused func(trace.Addr) bool) bool {
+	k := &e.c.infos[inc.Instance.Constraint]
+	_, whole := e.bindInstance(k, inc.Instance)
+	through, _ := e.through(k, whole)
+	return through != 0 && excused(through)
 }

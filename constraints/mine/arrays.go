@@ -80,7 +80,7 @@ func (m *mining) manifold(t *trial) []string {
 			continue
 		}
 		blocks, several := 0, 0
-		for _, at := range m.looks {
+		for _, at := range times(m.looks) {
 			for _, o := range t.graph.Live(nt, at, nil) {
 				blocks++
 				if n := int64(t.graph.Size(o, at)); n >= 2*nt.Layout.Size && n%nt.Layout.Size == 0 {

@@ -11,7 +11,6 @@ import (
 	"mgtrace/constraints/graph"
 	"mgtrace/constraints/syntax"
 	"mgtrace/cxxname"
-	"mgtrace/mgpp"
 )
 
 // candidate is a constraint that may hold, with what was seen of it.
@@ -227,11 +226,11 @@ const (
 	perView    = 48  // operands that are taken from one view
 )
 
-// look counts the instances of all candidates at some times, and keeps operands of
+// look counts the instances of all candidates at some moments, and keeps operands of
 // some of them as evidence.
-func (t *trial) look(ctx context.Context, times []mgpp.Timestamp) error {
+func (t *trial) look(ctx context.Context, moments []moment) error {
 	total := make([]int, len(t.cands)) // instances at the last time, for the stride
-	for _, at := range times {
+	for _, m := range moments {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -239,7 +238,7 @@ func (t *trial) look(ctx context.Context, times []mgpp.Timestamp) error {
 			c := t.cands[k]
 			return n%(1+total[k]/perView) == 0 && len(c.seen) < maxSamples
 		}
-		for k, x := range t.checker.Tallies(t.run.History.At(at), want, func(i eval.Instance, args []eval.Arg) { t.cands[i.Constraint].sample(i, args) }) {
+		for k, x := range t.checker.Tallies(t.run.History.At(m.at), m.stack.holds, want, func(i eval.Instance, args []eval.Arg) { t.cands[i.Constraint].sample(i, args) }) {
 			c := t.cands[k]
 			total[k] = x.Held + x.Broken
 			c.Held += x.Held
@@ -257,7 +256,8 @@ func (t *trial) look(ctx context.Context, times []mgpp.Timestamp) error {
 }
 
 // sweep checks all candidates forward at moments, which are in order of time, and
-// counts for each place the moments at which they were broken.
+// counts for each place the moments at which they were broken. What would have to be read on the stack to know is not
+// broken, as it is none in a run with the specification.
 func (t *trial) sweep(ctx context.Context, moments []moment) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -266,15 +266,19 @@ func (t *trial) sweep(ctx context.Context, moments []moment) error {
 		c.fails = map[int]int{}
 	}
 	var broken []bool
-	last := mgpp.Timestamp(0)
+	var last moment
 	for i, m := range moments {
-		if broken == nil || m.at != last {
+		if broken == nil || m.at != last.at || m.stack != last.stack && t.run.onStack {
 			if i%64 == 0 {
 				if err := ctx.Err(); err != nil {
 					return err
 				}
 			}
-			broken, last = t.checker.BrokenAt(m.at), m.at
+			if last = m; t.run.onStack {
+				broken = t.checker.BrokenBut(m.at, m.stack.holds)
+			} else {
+				broken = t.checker.BrokenAt(m.at)
+			}
 		}
 		for k, b := range broken {
 			if b {

@@ -23,7 +23,7 @@ func operations() *terrain {
 			t.run.Calls = append(t.run.Calls, Call{Func: name, Parent: -1, Enter: at, Leave: at + 1, Left: true})
 			t.mutating = append(t.mutating, true)
 			for end := range 2 {
-				t.moments = append(t.moments, moment{at + mgpp.Timestamp(end), 2*f + end, 0, len(t.moments) + 1})
+				t.moments = append(t.moments, moment{at: at + mgpp.Timestamp(end), place: 2*f + end, state: len(t.moments) + 1})
 				t.alive = append(t.alive, 1)
 			}
 		}

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"mgtrace/constraints/check"
-	"mgtrace/mgpp"
 )
 
 // Result is what was found.
@@ -87,7 +86,7 @@ type mining struct {
 	land      *terrain
 	quiet     []moment
 	places    map[int]bool // that quiet moments are of, as far as they are not given up
-	looks     []mgpp.Timestamp
+	looks     []moment
 	skipped   int
 	portraits []*portrait
 	found     []shape
@@ -209,7 +208,7 @@ func (m *mining) given() error {
 func (m *mining) portray(t *trial) {
 	m.portraits = nil
 	for _, nt := range t.spec.Types {
-		m.portraits = append(m.portraits, portray(m.run, t.graph, nt, m.looks))
+		m.portraits = append(m.portraits, portray(m.run, t.graph, nt, times(m.looks)))
 	}
 }
 

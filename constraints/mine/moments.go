@@ -16,6 +16,7 @@ type moment struct {
 	place int
 	depth int
 	state int // changes of the structure before it
+	stack Stack
 }
 
 // place is what a C-point directive can name: one end of a function's outermost
@@ -85,6 +86,7 @@ func survey(r *Run, g *graph.Graph) *terrain {
 		t.own[fn] = true
 		if b.Kind == mgpp.OpStore || b.Kind == mgpp.OpBulk {
 			t.stores[fn] = true
+			r.onStack = r.onStack || r.leadsToStack(at, &op)
 		}
 	}
 	t.boundaries()
@@ -119,18 +121,18 @@ func until(times []mgpp.Timestamp, at mgpp.Timestamp) int {
 // the structure, and those of other calls of the same functions.
 func (t *terrain) boundaries() {
 	ids := map[place]int{}
-	add := func(p place, at mgpp.Timestamp, depth int) {
+	add := func(p place, at mgpp.Timestamp, depth int, stack Stack) {
 		id, ok := ids[p]
 		if !ok {
 			id = len(t.places)
 			ids[p] = id
 			t.places = append(t.places, p)
 		}
-		t.moments = append(t.moments, moment{at, id, depth, t.state(at)})
+		t.moments = append(t.moments, moment{at, id, depth, t.state(at), stack})
 	}
-	idle := func(p place, at mgpp.Timestamp, depth int) {
+	idle := func(p place, at mgpp.Timestamp, depth int, stack Stack) {
 		if id, ok := ids[p]; ok {
-			t.idle = append(t.idle, moment{at, id, depth, t.state(at)})
+			t.idle = append(t.idle, moment{at, id, depth, t.state(at), stack})
 		}
 	}
 
@@ -139,26 +141,35 @@ func (t *terrain) boundaries() {
 		t.mutating[i] = t.changed(&t.run.Calls[i])
 	}
 	others := t.concurrent()
-	ends := func(mutating bool, add func(p place, at mgpp.Timestamp, depth int)) {
+	ends := func(mutating bool, add func(p place, at mgpp.Timestamp, depth int, stack Stack)) {
 		for i, c := range t.run.Calls {
 			if t.mutating[i] != mutating || c.Inner {
 				continue
 			}
 			if !others.inside(c.Thread, c.Enter) {
-				add(place{c.Func, false}, c.Enter, c.Depth)
+				add(place{c.Func, false}, c.Enter, c.Depth, c.EnterStack)
 			}
 			if c.Left && !others.inside(c.Thread, c.Leave) {
-				add(place{c.Func, true}, c.Leave, c.Depth)
+				add(place{c.Func, true}, c.Leave, c.Depth, c.LeaveStack)
 			}
 		}
 	}
 	ends(true, add)
 	ends(false, idle)
 	if t.run.Ended {
-		add(place{}, t.run.History.Now(), 0)
+		add(place{}, t.run.History.Now(), 0, Stack{})
 	}
 	inTime(t.moments)
 	inTime(t.idle)
+}
+
+// times are those of moments.
+func times(moments []moment) []mgpp.Timestamp {
+	var out []mgpp.Timestamp
+	for _, m := range moments {
+		out = append(out, m.at)
+	}
+	return out
 }
 
 // inTime sorts moments.
@@ -274,7 +285,7 @@ func thinPlaces(moments []moment, each int) (kept []moment) {
 
 // looks chooses moments to look at whole: different states, spread over the run,
 // the largest structure among them.
-func (t *terrain) looks(moments []moment) []mgpp.Timestamp {
+func (t *terrain) looks(moments []moment) []moment {
 	var distinct []moment
 	biggest := 0
 	for _, m := range moments {
@@ -289,11 +300,11 @@ func (t *terrain) looks(moments []moment) []mgpp.Timestamp {
 	if len(distinct) == 0 {
 		return nil
 	}
-	out := []mgpp.Timestamp{distinct[biggest].at}
+	out := []moment{distinct[biggest]}
 	n := min(maxLooks, len(distinct))
 	for i := range n {
-		out = append(out, distinct[(2*i+1)*len(distinct)/(2*n)].at)
+		out = append(out, distinct[(2*i+1)*len(distinct)/(2*n)])
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	inTime(out)
+	return slices.CompactFunc(out, func(a, b moment) bool { return a.at == b.at })
 }

@@ -1,6 +1,8 @@
 package mine
 
 import (
+	"encoding/binary"
+
 	"mgtrace/constraints/check"
 	"mgtrace/constraints/graph"
 	"mgtrace/constraints/syntax"
@@ -39,6 +41,9 @@ type Run struct {
 	Ended bool
 	// Progress is told what is being done; nil: nobody is.
 	Progress func(what string)
+
+	stacks  map[trace.ThreadID]Stack // all that the calls had in use, by thread; nil: not looked for
+	onStack bool                     // pointers in nodes lead there
 }
 
 // Call is a call of a function.
@@ -51,7 +56,47 @@ type Call struct {
 	Enter  mgpp.Timestamp // the last operation before it
 	Leave  mgpp.Timestamp // the last operation in it
 	Left   bool           // it returned; else Leave is the end of the history
+	// What of its thread's stack was in use then: what is read through a pointer that leads there is not known.
+	EnterStack, LeaveStack Stack
 }
+
+// Stack is a part of a thread's stack, half-open [Lo, Hi). The zero one is not known.
+type Stack struct{ Lo, Hi trace.Addr }
+
+// frame is what a function may have below where the stack was when it was called, bytes.
+const frame = 1 << 16
+
+// leadsToStack reports whether an operation stored a pointer to something on a stack.
+func (r *Run) leadsToStack(at mgpp.Timestamp, op *mgpp.Op) bool {
+	if r.stacks == nil {
+		r.stacks = map[trace.ThreadID]Stack{}
+		for _, c := range r.Calls {
+			for _, s := range []Stack{c.EnterStack, c.LeaveStack} {
+				if all, ok := r.stacks[c.Thread]; s.Hi != 0 && !ok {
+					r.stacks[c.Thread] = Stack{s.Lo - frame, s.Hi}
+				} else if s.Hi != 0 {
+					r.stacks[c.Thread] = Stack{min(all.Lo, s.Lo-frame), max(all.Hi, s.Hi)}
+				}
+			}
+		}
+	}
+	b := mgpp.NewBytes(8)
+	view := r.History.At(at)
+	for addr := (op.Addr + 7) &^ 7; addr+8 <= op.Addr+trace.Addr(op.Size); addr += 8 {
+		if !view.Read(addr, &b) {
+			continue
+		}
+		v := trace.Addr(binary.LittleEndian.Uint64(b.Data))
+		for _, s := range r.stacks {
+			if s.holds(v) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (s Stack) holds(addr trace.Addr) bool { return s.Lo <= addr && addr < s.Hi }
 
 func (r *Run) progress(what string) {
 	if r.Progress != nil {

@@ -71,7 +71,7 @@ func (m *mining) pointsTo(t *trial, n *check.NodeType, v check.Variable, bytes i
 	t.graph.Advance()
 	var nodes []graph.ObjID
 	lo := m.run.Bias + trace.Addr(v.Addr)
-	for _, at := range m.looks {
+	for _, at := range times(m.looks) {
 		view := m.run.History.At(at)
 		nodes = t.graph.Live(n, at, nodes[:0])
 		for _, o := range nodes {

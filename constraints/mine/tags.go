@@ -32,7 +32,7 @@ func (m *mining) tagged(t *trial) (out []string) {
 				continue
 			}
 			var w tagWord
-			for _, at := range m.looks {
+			for _, at := range times(m.looks) {
 				w.look(t.graph, m.run.History.At(at), t.graph.Live(p.typ, at, nil), s.Offset)
 			}
 			if mask, ok := w.mask(s.Type.Kind != types.Pointer); ok {

@@ -89,6 +89,15 @@ func (s *stacks) inUse(addr trace.Addr, c eval.CPoint) bool {
 	return !known && s.main(addr)
 }
 
+// Stack is what of its thread's stack is in use at a C-point, half-open; nothing if that is not known.
+func (a *Analysis) Stack(c *eval.CPoint) (lo, hi trace.Addr) {
+	t := a.stacks.threads.Of(c.Thread)
+	if t.high == 0 || c.Inlined || c.Kind != "entry" && c.Kind != "return" {
+		return 0, 0
+	}
+	return t.now, t.high + frames
+}
+
 // main says whether an address is one of the main thread's stack, or nearly so high. Without
 // randomisation files are mapped as high.
 func (s *stacks) main(addr trace.Addr) bool {

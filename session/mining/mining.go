@@ -190,7 +190,7 @@ func Propose(ctx context.Context, rec *recording.Recording, o Options) (*mine.Re
 	spec.CPoints = everyBoundary(rec.Prog.Funcs)
 	log := &callLog{open: map[trace.ThreadID][]int{}}
 	a := analysis.New(spec, &rec.Prog, rec.Symbols, analysis.Options{NoLocate: true, Observe: log.point})
-	log.hist = a.Hist
+	log.hist, log.stack = a.Hist, a.Stack
 	sink, err := rec.Completed(ctx, a)
 	if err != nil {
 		return nil, err
@@ -329,6 +329,7 @@ func everyBoundary(funcs []trace.Func) []check.CPoint {
 // callLog notes the calls of watched functions.
 type callLog struct {
 	hist  *mgpp.History
+	stack func(*eval.CPoint) (lo, hi trace.Addr)
 	calls []mine.Call
 	open  map[trace.ThreadID][]int
 	ended bool
@@ -337,6 +338,7 @@ type callLog struct {
 // point takes the boundary of a call.
 func (l *callLog) point(c eval.CPoint) {
 	now := l.hist.Now()
+	lo, hi := l.stack(&c)
 	depth := 0
 	for _, o := range c.Open {
 		if o.Thread == c.Thread {
@@ -347,7 +349,7 @@ func (l *callLog) point(c eval.CPoint) {
 	switch c.Kind {
 	case "entry":
 		stack = stack[:min(depth, len(stack))] // what exceptions and longjmp left
-		call := mine.Call{Func: c.Function, Thread: c.Thread, Parent: -1, Depth: len(stack), Enter: now}
+		call := mine.Call{Func: c.Function, Thread: c.Thread, Parent: -1, Depth: len(stack), Enter: now, EnterStack: mine.Stack{Lo: lo, Hi: hi}}
 		for _, i := range stack {
 			call.Inner = call.Inner || l.calls[i].Func == c.Function
 		}
@@ -359,7 +361,7 @@ func (l *callLog) point(c eval.CPoint) {
 	case "return":
 		if depth < len(stack) {
 			call := &l.calls[stack[depth]]
-			call.Leave, call.Left = now, true
+			call.Leave, call.Left, call.LeaveStack = now, true, mine.Stack{Lo: lo, Hi: hi}
 			l.open[c.Thread] = stack[:depth]
 		}
 	case "exit":
