@@ -88,10 +88,15 @@ const maxChance = 0.01
 // its left operands with its right ones satisfies it, n sightings that all do happen
 // by chance with probability q^n. Constants, and ranges that do not overlap, have
 // q = 1 and prove nothing. A node that keeps its values is one sighting.
+//
+// Where one pointer is NULL only if another is, q is the fraction of nodes in which the other is NULL.
 func (c *candidate) weigh() {
 	c.Distinct = len(c.seen)
 	if c.seen == nil {
 		c.Distinct = min(c.Held, maxSamples) // no cycles: of nodes
+	}
+	if c.share > 0 {
+		c.odds, c.Chance = c.share, math.Pow(c.share, float64(c.Distinct))
 	}
 	if c.holds == nil {
 		return
@@ -128,7 +133,7 @@ func (c *candidate) justified() (bool, string) {
 		return false, "seen on " + plural(c.Distinct, "instance", "different instances") + " only"
 	case c.Views < c.states:
 		return false, "seen in " + plural(c.Views, "state", "states") + " only"
-	case c.holds != nil && c.Chance > maxChance:
+	case c.Chance > maxChance:
 		return false, "its values could do that by chance"
 	}
 	return true, ""
@@ -136,7 +141,7 @@ func (c *candidate) justified() (bool, string) {
 
 // loose says that a fact is about what numbers happen to be: bounds, values, and comparisons
 // that many other values satisfy as well.
-func (c *candidate) loose() bool { return c.weak || c.number || c.holds != nil && c.odds > manySatisfy }
+func (c *candidate) loose() bool { return c.weak || c.number || c.odds > manySatisfy }
 
 // manySatisfy is the share of random pairings from which on a comparison says little.
 const manySatisfy = 0.3

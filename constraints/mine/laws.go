@@ -166,7 +166,8 @@ func (m *maker) nullTogether(s shape) {
 			if p == q || p.union || q.union || p.count != 1 || q.count != 1 || !mixed || slices.Contains(s.backs, p) || slices.Contains(s.backs, q) {
 				continue
 			}
-			m.add("null "+p.name+" "+q.name, fmt.Sprintf("where %s is NULL, %s is", p.name, q.name), fmt.Sprintf("X.%s == NULL => X.%s == NULL", p.name, q.name))
+			c := m.add("null "+p.name+" "+q.name, fmt.Sprintf("where %s is NULL, %s is", p.name, q.name), fmt.Sprintf("X.%s == NULL => X.%s == NULL", p.name, q.name))
+			c.share = float64(q.null) / float64(q.null+q.set)
 		}
 	}
 }

@@ -539,7 +539,7 @@ func (m *mining) result() *Result {
 			continue
 		case c.CPointsBroken > 0:
 			c.Why = fmt.Sprintf("failed at %d of %d C-points", c.CPointsBroken, c.CPoints)
-		case c.odds > uninformative:
+		case c.odds > uninformative && (c.holds != nil || !ok):
 			continue
 		case !ok:
 			c.Why = why

@@ -314,3 +314,38 @@ func TestNullTogether(t *testing.T) {
 		}
 	}
 }
+
+// TestWithoutCounts: the pointer to a smart pointer's counts tells nothing of the structure; a pointer in a member that is none, or of
+// a name that only begins like one, stays.
+func TestWithoutCounts(t *testing.T) {
+	var links []*link
+	for _, name := range []string{"up", "up._M_refcount._M_pi", "upper", "at.next", "at.prev"} {
+		links = append(links, &link{name: name})
+	}
+	var got []string
+	for _, l := range withoutCounts(links) {
+		got = append(got, l.name)
+	}
+	if want := []string{"up", "upper", "at.next", "at.prev"}; !slices.Equal(got, want) {
+		t.Errorf("%q, not %q", got, want)
+	}
+}
+
+// TestNullByChance: that one pointer is NULL where another is tells little if it nearly always is.
+func TestNullByChance(t *testing.T) {
+	for _, c := range []struct {
+		share    float64
+		distinct int
+		want     bool
+	}{{0.5, 20, true}, {0.5, 5, false}, {0.95, 40, false}, {0.95, 100, true}} {
+		f := &candidate{share: c.share, need: 4}
+		f.Held, f.seen = c.distinct, map[eval.Instance]bool{}
+		for i := range c.distinct {
+			f.seen[eval.Instance{Nodes: [4]graph.ObjID{graph.ObjID(i + 1)}}] = true
+		}
+		f.weigh()
+		if ok, why := f.justified(); ok != c.want {
+			t.Errorf("NULL in %g of all, and in %d of %d: justified %v (%s)", c.share, c.distinct, c.distinct, ok, why)
+		}
+	}
+}

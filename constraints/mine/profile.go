@@ -108,8 +108,17 @@ func portray(r *Run, g *graph.Graph, t *check.NodeType, times []mgpp.Timestamp) 
 			}
 		}
 	}
+	p.links = withoutCounts(p.links)
 	p.notePayload(r, g, times)
 	return p
+}
+
+// withoutCounts leaves out pointers that lie in what reads as a pointer itself: of a smart pointer that to its counts, which
+// may lie in one block with the node.
+func withoutCounts(links []*link) []*link {
+	return slices.DeleteFunc(slices.Clone(links), func(l *link) bool {
+		return slices.ContainsFunc(links, func(of *link) bool { return strings.HasPrefix(l.name, of.name+".") })
+	})
 }
 
 // internal reports whether a path leads into an object of the standard library, whose
