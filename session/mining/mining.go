@@ -210,7 +210,7 @@ func Propose(ctx context.Context, rec *recording.Recording, o Options) (*mine.Re
 	finder := evidence.NewFinder(rec.Symbols.Sources.Line)
 	names := o.Types
 	if len(names)+len(spec.Types) == 0 {
-		if names, err = onlyType(ofOneBase(proposals(a.Hist, rec.Symbols, finder, p), p)); err != nil {
+		if names, err = onlyType(ofOneBase(proposals(a.Hist, rec.Symbols, finder, p), p), rec.Symbols); err != nil {
 			return nil, err
 		}
 	}
@@ -246,7 +246,7 @@ func Propose(ctx context.Context, rec *recording.Recording, o Options) (*mine.Re
 			elsewhere += "; or " + made
 		}
 		if elsewhere == "" {
-			elsewhere = "of an allocator of the program's own tell --alloc: --alloc 'pool_get(size=1)' --free 'pool_put(1)'"
+			elsewhere = allocatorHint(rec.Symbols)
 		}
 		return nil, fmt.Errorf("%w in this run; it allocated %s (%s)", err, listed(proposals(a.Hist, rec.Symbols, finder, p)), elsewhere)
 	}
@@ -444,6 +444,9 @@ func memberOf(t *types.Type, h *mgpp.History, symbols *symbol.Table, finder *evi
 	return ""
 }
 
+// maxOfOne is how many times as large as its type the block of an object may be: larger ones are chunks of an allocator of the program's own.
+const maxOfOne = 16
+
 // makerOf says in which function of the program that returns a pointer to the type blocks were allocated that have room for it,
 // and how that is told; "" if in none. So objects come to be of which the allocation tells another type: a header that all kinds
 // have in common, as in an interpreter, or none.
@@ -465,7 +468,7 @@ func makerOf(t *types.Type, h *mgpp.History, symbols *symbol.Table) string {
 	counts := map[string]int{} // blocks, by the innermost such function
 	byStack := map[*trace.Addr]string{}
 	for n := range h.Nodes() {
-		if _, local := trace.Local(n.Alloc); local || len(n.Stack) == 0 || n.Global != 0 || int64(n.Size) < t.Size {
+		if _, local := trace.Local(n.Alloc); local || len(n.Stack) == 0 || n.Global != 0 || int64(n.Size) < t.Size || int64(n.Size) > maxOfOne*t.Size {
 			continue
 		}
 		name, ok := byStack[&n.Stack[0]]
@@ -519,10 +522,10 @@ func memberPath(host, part *types.Type, depth int) string {
 }
 
 // onlyType takes the only type there is.
-func onlyType(p []proposal) ([]string, error) {
+func onlyType(p []proposal, symbols *symbol.Table) ([]string, error) {
 	switch len(p) {
 	case 0:
-		return nil, errors.New("the run allocated no structure with a pointer to its own kind, as far as debug information tells: say which one is meant with --type")
+		return nil, fmt.Errorf("the run allocated no structure with a pointer to its own kind, as far as debug information tells: say which one is meant with --type (%s)", allocatorHint(symbols))
 	case 1:
 		return []string{p[0].name}, nil
 	}
