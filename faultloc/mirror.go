@@ -3,6 +3,7 @@ package faultloc
 import (
 	"slices"
 
+	"mgtrace/constraints/graph"
 	"mgtrace/mgpp"
 	"mgtrace/trace"
 )
@@ -45,7 +46,8 @@ func (r *Repair) back(in Input) (last mgpp.Timestamp) {
 }
 
 // mutual: at the last healthy C-point the repair's field was not mostly something else than the way back of a
-// pointer like this one, which leads from the repair's target to its node.
+// pointer like this one, which leads from the repair's target to its node. Of an array any element may be the way back, as of a
+// triangle's three neighbours.
 func (r *Repair) mutual(in Input, c Cell) bool {
 	way := c.Addr - in.Cells.Object(c.Obj).Addr
 	node := in.Cells.Object(r.Cell.Obj)
@@ -58,13 +60,22 @@ func (r *Repair) mutual(in Input, c Cell) bool {
 			continue
 		}
 		back, ok := read(view, in.Cells.Object(to).Addr+(r.Cell.Addr-node.Addr), 8)
-		if ok && in.Cells.At(trace.Addr(back), view) == o {
+		if ok && in.Cells.At(trace.Addr(back), view) == o || r.anyElement(in, to, o, view) {
 			is++
 		} else {
 			not++
 		}
 	}
 	return is >= not
+}
+
+// anyElement: the repair's field is an element of an array, and in another node one of these leads to an object.
+func (r *Repair) anyElement(in Input, node, to graph.ObjID, view mgpp.View) bool {
+	of := General(r.Cell.Path)
+	return of != r.Cell.Path && slices.ContainsFunc(in.Cells.Fields(node, view), func(c Cell) bool {
+		v, ok := read(view, c.Addr, c.Size)
+		return ok && c.Pointer && General(c.Path) == of && in.Cells.At(trace.Addr(v), view) == to
+	})
 }
 
 // oneWay accuses what made the target of a missing pointer lead back to its node, where the pointer has
