@@ -16,13 +16,14 @@ type Graph struct {
 	symbols *symbol.Table
 	funcs   map[trace.Addr]*function // by entry; nil: not the program's own
 	exports map[string]trace.Addr    // of defined: functions of other files, by name
+	walks   map[trace.Addr]*walk     // of Among, by the function below which they are; nil: there is nothing to follow
 }
 
 // function is what is known of one.
 type function struct {
 	code    []inst // in order of addresses
 	calls   []call
-	reached map[int][]int // what reach returned
+	reached map[int]*reached // what reach returned
 	// open: it may lead to where its code does not say. So is what is not of a position-independent
 	// executable: others have addresses of functions among their constants, or call their own
 	// through slots of the dynamic linker.
@@ -39,7 +40,7 @@ type call struct {
 
 // New makes a graph of the functions of the traced images.
 func New(s *symbol.Table) *Graph {
-	return &Graph{s, map[trace.Addr]*function{}, map[string]trace.Addr{}}
+	return &Graph{s, map[trace.Addr]*function{}, map[string]trace.Addr{}, map[trace.Addr]*walk{}}
 }
 
 // Limits.

@@ -45,29 +45,34 @@ func (c config) back() config {
 	return c
 }
 
-// walk follows a run below one function.
+// walk follows runs below one function. What it has found of one step holds for each run that makes the same one: the runs that
+// are asked about several instructions of a call have most in common.
 type walk struct {
 	g     *Graph
-	sites map[trace.Addr][]site // by the function called
-	to    trace.Addr            // the entry of the function that is looked for
-	leads map[trace.Addr]bool   // functions from which that can be reached
+	sites map[trace.Addr][]site              // by the function called
+	leads map[trace.Addr]map[trace.Addr]bool // by the entry of the function that is looked for: functions from which that can be reached
+	steps map[stride][]config                // nil: too much would have had to be visited, or a function is not known
 }
+
+// stride is one step of a run.
+type stride struct {
+	from   config
+	to     trace.Addr
+	behind bool // from is an instruction that has run, and not where the call begins
+}
+
+// maxSteps bounds the steps that a walk remembers.
+const maxSteps = 1 << 12
 
 // Among returns the return addresses of the calls that led from a function, by its entry, to
 // the i-th of the instructions that a thread ran one after the other in one call of it, the
 // innermost first: up to the first that is not certain. Others may have run in between, and before
 // them, unless the call began with them.
 func (g *Graph) Among(from trace.Addr, ran []trace.Addr, i int, begins bool) []trace.Addr {
-	sites, ok := g.sites(from)
-	if !ok {
+	w := g.walk(from)
+	if w == nil {
 		return nil
 	}
-	for _, list := range sites {
-		if slices.ContainsFunc(list, func(s site) bool { return s.taken }) {
-			return nil // it may be called from anywhere
-		}
-	}
-	w := &walk{g: g, sites: sites}
 	lo, hi := max(0, i-maxBeside), min(len(ran), i+maxBeside+1)
 	first := config{at: ran[lo], deep: true}
 	if lo == 0 && begins {
@@ -93,7 +98,27 @@ func (g *Graph) Among(from trace.Addr, ran []trace.Addr, i int, begins bool) []t
 		}
 		kept = was
 	}
-	return g.only(sites, from, ran[i], common(layers[last], kept))
+	return g.only(w.sites, from, ran[i], common(layers[last], kept))
+}
+
+// walk returns what is known of runs below a function; nil: it is not known where that may be called from, or lead to.
+func (g *Graph) walk(from trace.Addr) *walk {
+	if w, known := g.walks[from]; known {
+		return w
+	}
+	g.walks[from] = nil
+	sites, ok := g.sites(from)
+	if !ok {
+		return nil
+	}
+	for _, list := range sites {
+		if slices.ContainsFunc(list, func(s site) bool { return s.taken }) {
+			return nil // it may be called from anywhere
+		}
+	}
+	w := &walk{g, sites, map[trace.Addr]map[trace.Addr]bool{}, map[stride][]config{}}
+	g.walks[from] = w
+	return w
 }
 
 // common are the innermost frames that all stacks which are kept have.
@@ -119,106 +144,131 @@ func common(list []config, kept []bool) (out []trace.Addr) {
 
 // step goes on from the instructions of some configs, or from where they begin, to the next that ran.
 func (w *walk) step(list []config, to trace.Addr, behind bool) (out []config, from [][]int, ok bool) {
-	entry, _, ok := w.g.entry(to)
-	f := w.g.function(entry)
-	if !ok || f == nil {
-		return nil, nil, false
-	}
-	target := f.inst(to)
-	w.aim(entry)
 	index := map[config]int{}
 	for i, c := range list {
-		visited := map[config]bool{}
-		var work []config
-		add := func(c config) {
-			if !visited[c] {
-				visited[c] = true
-				work = append(work, c)
-			}
+		found := w.stride(stride{c, to, behind})
+		if found == nil {
+			return nil, nil, false
 		}
-		if behind {
-			for _, s := range w.g.after(c.at) {
-				c.at = s
-				add(c)
+		for _, next := range found {
+			k, known := index[next]
+			if !known {
+				k = len(out)
+				index[next] = k
+				out, from = append(out, next), append(from, nil)
 			}
-		} else {
-			add(c)
-		}
-		for len(work) > 0 {
-			c := work[len(work)-1]
-			work = work[:len(work)-1]
-			if len(visited) > maxVisited || !w.through(c, entry, target, add, func(found config) {
-				k, known := index[found]
-				if !known {
-					k = len(out)
-					index[found] = k
-					out, from = append(out, found), append(from, nil)
-				}
-				if !slices.Contains(from[k], i) {
-					from[k] = append(from[k], i)
-				}
-			}) {
-				return nil, nil, false
-			}
+			from[k] = append(from[k], i)
 		}
 	}
 	return out, from, len(out) > 0 && len(out) <= maxConfigs
 }
 
+// stride returns the configs with which one step ends, each once, in the order in which they are found. Nil: it is not known.
+func (w *walk) stride(s stride) []config {
+	if out, known := w.steps[s]; known {
+		return out
+	}
+	if len(w.steps) == maxSteps {
+		clear(w.steps)
+	}
+	out := w.find(s)
+	w.steps[s] = out
+	return out
+}
+
+func (w *walk) find(s stride) []config {
+	entry, _, ok := w.g.entry(s.to)
+	f := w.g.function(entry)
+	if !ok || f == nil {
+		return nil
+	}
+	target, leads := f.inst(s.to), w.leading(entry)
+	visited := map[config]bool{}
+	var work []config
+	add := func(c config) {
+		if !visited[c] {
+			visited[c] = true
+			work = append(work, c)
+		}
+	}
+	if c := s.from; s.behind {
+		for _, c.at = range w.g.after(c.at) {
+			add(c)
+		}
+	} else {
+		add(c)
+	}
+	out, seen := []config{}, map[config]bool{}
+	for len(work) > 0 {
+		c := work[len(work)-1]
+		work = work[:len(work)-1]
+		if len(visited) > maxVisited || !w.through(c, entry, target, leads, add, func(found config) {
+			if !seen[found] {
+				seen[found] = true
+				out = append(out, found)
+			}
+		}) {
+			return nil
+		}
+	}
+	return out
+}
+
 // through follows what can run from a place on within its function, and where that calls and
 // returns to.
-func (w *walk) through(c config, entry trace.Addr, target int, add, found func(config)) bool {
+func (w *walk) through(c config, entry trace.Addr, target int, leads map[trace.Addr]bool, add, found func(config)) bool {
 	at, _, ok := w.g.entry(c.at)
 	f := w.g.function(at)
 	if !ok || f == nil {
 		return false
 	}
-	for _, k := range f.reach(f.inst(c.at)) {
-		in := &f.code[k]
-		next := c
-		next.at = in.at
-		if at == entry && k == target {
-			found(next)
-		}
-		for _, call := range f.calls {
-			switch {
-			case call.at != in.at || !w.leads[call.to]:
-			case call.ret != 0:
-				add(next.call(call.to, call.ret))
-			default: // it jumps there
-				next.at = call.to
-				add(next)
-			}
-		}
+	reach := f.reach(f.inst(c.at))
+	next := c
+	if at == entry && reach.has(target) {
+		next.at = f.code[target].at
+		found(next)
+	}
+	for _, call := range reach.calls {
 		switch {
-		case in.kind != x86.KindRet:
-		case c.n > 0:
-			add(c.back())
-		case c.deep:
-			for _, s := range w.sites[at] {
-				if next.at = s.ret; s.ret != 0 {
-					add(next)
-				}
+		case !leads[call.to]:
+		case call.ret != 0:
+			next.at = call.at
+			add(next.call(call.to, call.ret))
+		default: // it jumps there
+			next.at = call.to
+			add(next)
+		}
+	}
+	switch {
+	case !reach.returns:
+	case c.n > 0:
+		add(c.back())
+	case c.deep:
+		for _, s := range w.sites[at] {
+			if next.at = s.ret; s.ret != 0 {
+				add(next)
 			}
 		}
 	}
 	return true
 }
 
-// aim finds the functions from which one can be reached.
-func (w *walk) aim(entry trace.Addr) {
-	if w.to == entry && w.leads != nil {
-		return
+// leading finds the functions from which one can be reached.
+func (w *walk) leading(entry trace.Addr) map[trace.Addr]bool {
+	if leads, known := w.leads[entry]; known {
+		return leads
 	}
-	w.to, w.leads = entry, map[trace.Addr]bool{entry: true}
+	leads := map[trace.Addr]bool{entry: true}
 	for work := []trace.Addr{entry}; len(work) > 0; work = work[1:] {
 		for _, s := range w.sites[work[0]] {
-			if !w.leads[s.caller] {
-				w.leads[s.caller] = true
+			if !leads[s.caller] {
+				leads[s.caller] = true
 				work = append(work, s.caller)
 			}
 		}
 	}
+	w.leads[entry] = leads
+	return leads
 }
 
 // inst is an instruction of a function.
@@ -274,28 +324,43 @@ func (f *function) successors(i int) (out []int) {
 	return out
 }
 
-// reach returns the instructions that may run from one on within its function, that one too.
-func (f *function) reach(i int) []int {
+// reached is what may run from an instruction on within its function.
+type reached struct {
+	insts   []bool // by index
+	calls   []call
+	returns bool
+}
+
+func (r *reached) has(i int) bool { return i >= 0 && i < len(r.insts) && r.insts[i] }
+
+// reach returns what may run from an instruction on, that one too.
+func (f *function) reach(i int) *reached {
 	if i < 0 {
-		return nil
+		return &reached{}
 	}
-	if list, known := f.reached[i]; known {
-		return list
+	if r, known := f.reached[i]; known {
+		return r
 	}
-	seen := make([]bool, len(f.code))
-	seen[i] = true
+	r := &reached{insts: make([]bool, len(f.code))}
+	r.insts[i] = true
 	list := []int{i}
 	for k := 0; k < len(list); k++ {
+		r.returns = r.returns || f.code[list[k]].kind == x86.KindRet
 		for _, s := range f.successors(list[k]) {
-			if !seen[s] {
-				seen[s] = true
+			if !r.insts[s] {
+				r.insts[s] = true
 				list = append(list, s)
 			}
 		}
 	}
-	if f.reached == nil {
-		f.reached = map[int][]int{}
+	for _, c := range f.calls {
+		if r.has(f.inst(c.at)) {
+			r.calls = append(r.calls, c)
+		}
 	}
-	f.reached[i] = list
-	return list
+	if f.reached == nil {
+		f.reached = map[int]*reached{}
+	}
+	f.reached[i] = r
+	return r
 }
