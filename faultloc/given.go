@@ -10,7 +10,7 @@ import (
 
 // given: like nodes get a field with their birth and keep it, or have it from an argument of a call of the watched
 // function, and many of them have values of their own in it, as in a key; or few have, which are larger than all
-// changes are that could have counted so far. It is what the program was given, not what it made out; another
+// changes are that could have counted so far; of the only one both must be so. It is what the program was given, not what it made out; another
 // one fits wherever the node may be. Not so what one call stored and then overwrote.
 func (l *lab) given(c Cell) bool {
 	offset, size := c.Addr-l.in.Cells.Object(c.Obj).Addr, uint64(c.Size)
@@ -43,6 +43,9 @@ func (l *lab) given(c Cell) bool {
 		if n := signed(v, c.Size); ok && max(n, -n) > int64(l.in.last()) {
 			large++
 		}
+	}
+	if len(like) == 1 {
+		return handed == 1 && large == 1
 	}
 	return (len(values) >= minLike || len(values) > 1 && (handed == len(like) || large == len(like))) && 4*len(values) >= len(like)
 }

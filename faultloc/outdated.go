@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"mgtrace/constraints/eval"
+	"mgtrace/constraints/graph"
 	"mgtrace/mgpp"
 	"mgtrace/trace"
 )
@@ -221,6 +222,9 @@ func strange(in Input, suspects []Suspect, t mgpp.Timestamp) bool {
 // then, and would not have held with the value that mends it now.
 func (r *Repair) fitted(in Input, tb *contributions, last mgpp.Timestamp) bool {
 	since := max(last, in.Healthy)
+	if birth := in.Cells.Object(r.Cell.Obj).Birth; last == 0 && birth > since && r.cleared(in, tb) {
+		since = birth // with 0, as calloc leaves it
+	}
 	if in.Cells.Object(r.Cell.Obj).Birth > since || last > in.Healthy && !in.changed(last) && !in.again(last) {
 		return false // what is stored again is meant
 	}
@@ -247,6 +251,18 @@ func (r *Repair) fitted(in Input, tb *contributions, last mgpp.Timestamp) bool {
 		}
 	}
 	return false
+}
+
+// cleared: a number has what its node's memory was cleared to, and what broke what it mends did not link the node: who does that to one that
+// lacks a value did well, but a container's fields are right until something is put in.
+func (r *Repair) cleared(in Input, tb *contributions) bool {
+	obj := in.Cells.Object(r.Cell.Obj)
+	if _, known := read(in.Model.View(obj.Birth), r.Cell.Addr, r.Cell.Size); !known || r.Cell.Pointer {
+		return false
+	}
+	t := r.broke(in, tb, obj.Birth)
+	v, ok := read(in.Model.View(t), in.History.Op(t).Addr, 8)
+	return t > 0 && in.History.Op(t).Kind == mgpp.OpStore && !(ok && v-uint64(obj.Addr) < obj.Size)
 }
 
 // halfLink: a node was put between a cell and what that led to, and the node should lead there, but the same function had given
@@ -461,7 +477,7 @@ func (r *Repair) near(in Input, t mgpp.Timestamp) bool {
 		o := in.Cells.At(addr, in.Model.View(at))
 		return o != 0 && (o == r.Cell.Obj || o == r.Target)
 	}
-	if theirs(op.Addr, t) {
+	if obj := in.Cells.Object(r.Cell.Obj); theirs(op.Addr, t) || uint64(op.Addr-obj.Addr) < obj.Size { // which may be in static memory
 		return true
 	}
 	for _, at := range [2]mgpp.Timestamp{t - 1, t} {
@@ -501,9 +517,16 @@ const maxSince = 32
 
 // linking is where a node becomes part of a structure, for its birth, or no longer is, for
 // its death, if only after that: the store that first leads to it, or the first that ceases to.
-// For another operation, or without such a store, it is the operation itself.
+// The first value of a field of a node to which nothing led by then is a part of its birth: who fills it in does not know where
+// it will be. For another operation, or without such a store, it is the operation itself.
 func (in *Input) linking(t mgpp.Timestamp) mgpp.Timestamp {
 	op := in.History.Op(t)
+	if o, ok := in.fillsIn(t); ok {
+		if link := in.linking(o.Birth); link > t {
+			return link
+		}
+		return t
+	}
 	leads := func(at, by mgpp.Timestamp) bool {
 		o := in.History.Op(by)
 		if o.Kind != mgpp.OpStore || o.Size != 8 || !in.attributed(by) || uint64(o.Addr-op.Addr) < op.Size {
@@ -536,6 +559,20 @@ func (in *Input) linking(t mgpp.Timestamp) mgpp.Timestamp {
 		}
 	}
 	return t
+}
+
+// fillsIn: an operation gave a node, which is new since the last healthy C-point, the first value of a field, and nothing led to it.
+func (in *Input) fillsIn(t mgpp.Timestamp) (o *graph.Object, ok bool) {
+	op, view := in.History.Op(t), in.Model.View(t)
+	if in.Cells == nil || op.Kind != mgpp.OpStore || op.Size > storeBytes {
+		return nil, false
+	}
+	c, ok := in.Cells.Cell(op.Addr, view)
+	if !ok {
+		return nil, false
+	}
+	o = in.Cells.Object(c.Obj)
+	return o, o.Birth > in.Healthy && firstWrite(*in, c, o.Birth) == t && len(in.Cells.Into(c.Obj, view, 1)) == 0
 }
 
 // uncounted is, of a count that a free made wrong, the store that took the node out before that, where those that changed
