@@ -12,11 +12,14 @@ import (
 // What brings a node up to date stores several numbers: its size and its height, how many lie below and their sum. Where that is
 // missing no single field mends what is broken, but those of the node together do, and equations say what each of them is.
 
-// maxJoint bounds the nodes whose numbers are tried together.
-const maxJoint = 4
+const (
+	maxJoint    = 4 // nodes whose numbers are tried together
+	maxFollowed = 8 // numbers that were computed from those
+)
 
-// joint is the repair of several numbers of one node, where no single field would mend all, and these do: all at the core, of the
-// others each may have been computed from them. Of the numbers the one that was stored last stands for all.
+// joint is the repair of several numbers of one node, or of a number with those that were computed from it, where no single field would
+// mend all, and these do: all at the core, of the others each may have been computed from them. Of the node's numbers the one that was
+// stored last stands for all.
 func (l *lab) joint(have []Repair) (Repair, bool) {
 	m, ok := l.in.Model.(sayer)
 	if !ok || slices.ContainsFunc(have, func(r Repair) bool { return r.evidence(l.in).explains() }) {
@@ -44,7 +47,7 @@ func (l *lab) joint(have []Repair) (Repair, bool) {
 	tried := 0
 	for _, o := range nodes {
 		list := said[o]
-		if len(list) < 2 || tried == maxJoint || l.exhausted() || slices.ContainsFunc(list, func(n Number) bool { return l.given(n.Cell) }) {
+		if tried == maxJoint || l.exhausted() || slices.ContainsFunc(list, func(n Number) bool { return l.given(n.Cell) }) {
 			continue
 		}
 		tried++
@@ -53,6 +56,9 @@ func (l *lab) joint(have []Repair) (Repair, bool) {
 		}
 		slices.SortStableFunc(list, func(a, b Number) int { return cmp.Compare(last(b), last(a)) })
 		r := Repair{Cell: list[0].Cell, Value: list[0].Value, Others: list[1:]}
+		if !l.follow(&r, m) {
+			continue
+		}
 		out, ok := l.try(r.on(l.view), 1)
 		if !ok {
 			continue
@@ -64,6 +70,44 @@ func (l *lab) joint(have []Repair) (Repair, bool) {
 		}
 	}
 	return Repair{}, false
+}
+
+// follow adds the numbers to a repair that were computed from its own, which were wrong: where it breaks equations, these say what other
+// numbers are, that were stored since the last healthy C-point; of each the one that was stored last. It reports whether what the
+// repair sets is more than one number, and breaks nothing.
+func (l *lab) follow(r *Repair, m sayer) bool {
+	for n := 0; n <= maxFollowed && !l.exhausted(); n++ {
+		hypo := r.on(l.view)
+		l.trials++
+		cured, created, _ := l.in.Model.Cures(hypo, anyLead)
+		if len(cured) == 0 || len(created) > maxFollowed {
+			return false
+		}
+		if len(created) == 0 {
+			return len(r.Others) > 0
+		}
+		for _, i := range created {
+			var best Number
+			newest := l.in.Healthy
+			m.Says(i, hypo, func(addr trace.Addr, v uint64) {
+				c, ok := l.saidCell(addr, v)
+				t := l.in.History.LastWrite(addr, uint64(c.Size), l.in.At)
+				if ok && t > newest && !r.sets(addr) && !l.given(c) {
+					best, newest = Number{c, v}, t
+				}
+			})
+			if newest == l.in.Healthy {
+				return false
+			}
+			r.Others = append(slices.Clip(r.Others), best)
+		}
+	}
+	return false
+}
+
+// sets: a repair sets the number at an address.
+func (r *Repair) sets(addr trace.Addr) bool {
+	return r.Cell.Addr == addr || slices.ContainsFunc(r.Others, func(n Number) bool { return n.Cell.Addr == addr })
 }
 
 // on is a view with the values that a repair would set.

@@ -67,6 +67,39 @@ func TestJoint(t *testing.T) {
 	}
 }
 
+// TestFollowed: where a number was computed from one that had not been brought up to date, no single one mends the equations: both do, and
+// the store of the first is missing, next to that of the other.
+func TestFollowed(t *testing.T) {
+	const (
+		spec = "struct span { struct span *left, *right; int size; };\ntype span;\n" +
+			"size: span X; X.size == (X.left == NULL ? 0 : X.left.size) + (X.right == NULL ? 0 : X.right.size) + 1;\n"
+		chain = "1: c = calloc span\n1: b = calloc span\n1: a = calloc span\n2: c.left = b\n2: b.left = a\n20: a.size = 1\n20: b.size = 2\n20: c.size = 3\ncpoint\n"
+		turn  = "10: c.left = NULL\n11: b.right = c\n"
+	)
+	for program, want := range map[string]string{
+		"12: c.size = 1\n13: b.size = 3": "healthy",
+		"13: b.size = 5":                 "wrote 10 outdated, next to 13",
+	} {
+		w := newWorld(t, spec)
+		w.run(chain + turn + program)
+		in := w.input()
+		in.Function = inFunctions(map[string][]int{"rotate": {10, 11, 12, 13}})
+		got := "healthy"
+		if len(in.Found) > 0 {
+			r := Locate(in)
+			got = first(r, Outdated)
+			for _, e := range r.Suspects[0].Evidence {
+				if e.Kind == Outdated && e.Beside > 0 && len(e.Mends.Others) == 1 {
+					got += fmt.Sprint(", next to ", w.hist.Op(e.Beside).PC)
+				}
+			}
+		}
+		if got != want {
+			t.Errorf("%q: %s, want %s", program, got, want)
+		}
+	}
+}
+
 // nameOf is the name that the program has for a cell's node.
 func (w *world) nameOf(c Cell) string {
 	for name, b := range w.blocks {

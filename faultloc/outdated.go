@@ -126,7 +126,7 @@ func (r *Repair) until(in Input, t mgpp.Timestamp) (last mgpp.Timestamp) {
 		case in.History.Op(at).Thread != op.Thread || !in.attributed(at) || in.function(at) != f:
 		case in.History.Op(at).PC == op.PC: // it is called again, or goes round
 			return last
-		case r.near(in, at) || r.sister(in, at):
+		case r.near(in, at) || r.sister(in, at) || !free && !r.Cell.Pointer && r.ofSister(in, t, at):
 			last = at
 		}
 	}
