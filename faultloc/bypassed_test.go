@@ -36,6 +36,19 @@ func TestStayed(t *testing.T) {
 	})
 }
 
+// TestTwoStructures: a node that lies in a list and in a chain is taken out of both. That a pointer to it was stored again as it was, in
+// the one, is not the fault of who took it out of the other.
+func TestTwoStructures(t *testing.T) {
+	const (
+		spec = "struct crate { struct crate *next, *prev, *chain; };\ntype crate;\nback: crate X; X.prev == NULL or X.prev.next == X;\n"
+		row  = "1: a = calloc crate\n1: b = calloc crate\n1: c = calloc crate\n1: d = calloc crate\n2: a.next = b\n2: b.next = c\n2: b.prev = a\n2: c.prev = b\n3: d.chain = b\n3: b.chain = a\ncpoint\n"
+	)
+	checkAsked(t, spec, row, Doomed, map[string]string{
+		"40: d.chain = a\n50: c.prev = b\n51: a.next = c\n60: free b": "wrote 50 doomed",
+		"40: d.chain = a\n50: c.prev = a\n51: a.next = c\n60: free b": "healthy",
+	})
+}
+
 // TestEmptied: who takes a node out and puts nothing there of what it led to loses that, and not who takes the node's own pointer away then.
 func TestEmptied(t *testing.T) {
 	const (
