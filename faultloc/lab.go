@@ -244,7 +244,8 @@ func (l *lab) insteadOf(op mgpp.Op, c Cell, v uint64) []uint64 {
 
 // meant finds stores that may have been meant for the field of a repair that mends all, and went to another one of
 // its node, which nothing that is broken reads: n->width += by for n->points += by. They changed it to the repair's
-// value, or a number by as much as that would be changed, and are of no use where they went.
+// value, or a number by as much as that would be changed, all executions since the last healthy C-point together, and are of no use
+// where they went.
 func (l *lab) meant(suspects []Suspect, repairs []Repair) []Suspect {
 	all, began := len(l.in.Found), l.trials
 	l.limit = began + maxMeant
@@ -260,7 +261,11 @@ func (l *lab) meant(suspects []Suspect, repairs []Repair) []Suspect {
 			if op.Kind != mgpp.OpStore || uint64(op.Addr-obj.Addr) >= obj.Size || !l.in.attributed(t) || !l.suits(r, t) || l.in.practised(t) {
 				continue
 			}
-			hypo := r.on(l.in.History.Without(l.view, t))
+			hypo := l.view
+			for _, t := range l.in.executions(t) {
+				hypo = l.in.History.Without(hypo, t)
+			}
+			hypo = r.on(hypo)
 			if o, ok := l.try(hypo, all); !ok || o.n != all || o.created > 0 || l.orphans(hypo, op.Addr, op.Size) > 0 {
 				continue
 			}
@@ -292,9 +297,27 @@ func (l *lab) suits(r *Repair, t mgpp.Timestamp) bool {
 	if c.Pointer {
 		return is == r.Value && is != 0
 	}
-	was, ok := read(l.in.Model.View(t-1), op.Addr, c.Size)
+	all := l.in.executions(t)
+	was, ok := read(l.in.Model.View(all[len(all)-1]-1), op.Addr, c.Size)
 	now, held := read(l.view, r.Cell.Addr, c.Size)
 	return ok && held && signed(is-was, c.Size) == signed(r.Value-now, c.Size)
+}
+
+// executions are those of a store's instruction that wrote what it wrote, since the last healthy C-point and with nothing else in
+// between, the newest first. Of one behind which others come it is that one alone.
+func (in *Input) executions(t mgpp.Timestamp) []mgpp.Timestamp {
+	op, out := in.History.Op(t), []mgpp.Timestamp{t}
+	if in.History.LastWrite(op.Addr, op.Size, in.At) != t {
+		return out
+	}
+	for len(out) < maxTogether {
+		before := in.History.LastWrite(op.Addr, op.Size, out[len(out)-1]-1)
+		if before <= in.Healthy || in.History.Op(before).PC != op.PC {
+			break
+		}
+		out = append(out, before)
+	}
+	return out
 }
 
 // sameField is a field in other nodes of its type that the inconsistencies are about.

@@ -32,3 +32,49 @@ func TestMeantThoughExhausted(t *testing.T) {
 		}
 	}
 }
+
+// TestMeantTogether: what a call has counted several times in another field, which nothing reads, is as much as the count lacks.
+func TestMeantTogether(t *testing.T) {
+	const (
+		spec = "struct twig { struct twig *next; long key; };\nstruct top { struct twig *kid; long n, rank; };\ntype twig;\ntype top;\ntogether top, twig;\n" +
+			"twig.N;\ntwig X; X.N = (X.next).N + 1;\nkids: top T; T.n == (T.kid).N;\n"
+		empty = "1: t = calloc top\n2: t.rank = 7\ncpoint\n"
+	)
+	add := func(count string) string {
+		var b strings.Builder
+		for i, kid := range []string{"a", "b", "c"} {
+			fmt.Fprintf(&b, "30: %s = calloc twig\n", kid)
+			if i > 0 {
+				fmt.Fprintf(&b, "31: %s.next = %c\n", kid, kid[0]-1)
+			}
+			fmt.Fprintf(&b, "32: t.kid = %s\n33: t.%s\n", kid, fmt.Sprintf(count, i+1))
+		}
+		return b.String()
+	}
+	for _, c := range []struct {
+		count string
+		want  string
+	}{
+		{"n = %d", "healthy"},
+		{"rank = 7%d", "wrote 32"}, // not by as much
+	} {
+		w := newWorld(t, spec)
+		w.run(empty + add(c.count))
+		got := "healthy"
+		if in := w.input(); len(in.Found) > 0 {
+			got = first(Locate(in), Instead)
+		}
+		if got != c.want {
+			t.Errorf("%s: %s, want %s", c.count, got, c.want)
+		}
+	}
+	w := newWorld(t, spec)
+	program := add("rank = %d")
+	for i := 1; i <= 3; i++ {
+		program = strings.Replace(program, fmt.Sprintf("rank = %d", i), fmt.Sprintf("rank = %d", 7+i), 1)
+	}
+	w.run(empty + program)
+	if got, want := first(Locate(w.input()), Instead), "wrote 33 instead"; got != want {
+		t.Errorf("counted elsewhere: %s, want %s", got, want)
+	}
+}
