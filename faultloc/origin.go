@@ -104,6 +104,15 @@ func (c *comparer) strayed(list []origin, t mgpp.Timestamp) *origin {
 	return nil
 }
 
+// followed: an execution had its value from where all have had theirs, and it was so at the last healthy C-point.
+func (c *comparer) followed(list []origin, t mgpp.Timestamp) bool {
+	w := c.write(t)
+	return w.ok && w.hasValue && slices.ContainsFunc(list, func(o origin) bool {
+		v, there := c.holds(&o.spot, w, t)
+		return there && signed(w.value-v, w.cell.Size) == o.By && c.kept(&o.spot, w, t, v)
+	})
+}
+
 // kept: a spot held the same at the last healthy C-point as before an execution.
 func (c *comparer) kept(s *spot, w *write, t mgpp.Timestamp, v uint64) bool {
 	if s.arg > 0 {

@@ -66,6 +66,27 @@ func TestOrigin(t *testing.T) {
 	}
 }
 
+// TestFollowedOrigin: the first node has none before it. Who takes it out passes that on, as it always passes on what the node has.
+func TestFollowedOrigin(t *testing.T) {
+	var before strings.Builder
+	before.WriteString(steps(60))
+	for i := 2; i < 40; i += 2 {
+		fmt.Fprintf(&before, "70: s%d.next = s%d\n71: s%d.prev = s%d\n72: free s%d\ncpoint\n", i+1, i-1, i-1, i+1, i)
+	}
+	for program, want := range map[string]bool{
+		"80: c.first = s59\n71: s59.prev = NULL\n72: free s60\n91: s50.prev = s40": false,
+		"70: s43.next = s41\n71: s41.prev = NULL\n72: free s42":                    true,
+	} {
+		w := newWorld(t, stepSpec)
+		w.run(before.String())
+		w.run(program)
+		in := w.input()
+		if got := lawOf(in, 71); (got == LawNull) != want || len(in.Found) == 0 {
+			t.Errorf("%q: law %q; found %v", program, got, in.Found)
+		}
+	}
+}
+
 // made tells what was passed to the call in which each node of steps was made.
 func (w *world) made() func(mgpp.Timestamp) []uint64 {
 	made := map[mgpp.Timestamp]int{} // the number of a node, by its birth

@@ -442,6 +442,9 @@ func (c *comparer) alone(p *profile, t mgpp.Timestamp) (broken, bool) {
 	case !w.cell.Pointer && f.steps && f.step != 0 && !f.values && w.hadValue && w.value-w.was != f.step:
 		b.law = LawStep
 	}
+	if (b.law == LawNull || b.law == LawZero) && w.value == 0 && c.followed(p.origins, t) {
+		b.law = "" // the first node has none before it, and who takes it out passes that on
+	}
 	if f != nil {
 		b.of = f.n
 	}
