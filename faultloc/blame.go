@@ -16,7 +16,7 @@ func blame(in Input, tb *contributions, suspects []Suspect, repairs []Repair, l 
 		h = learn(in)
 		suspects = unkept(in, tb, h, suspects, repairs, l)
 		if in.looksFor(Unlike) {
-			suspects = accuseUnlike(in, tb, h, l.fields(), mendable(in, repairs), suspects)
+			suspects = accuseUnlike(in, tb, h, l.fields(), repairs, suspects)
 		}
 	}
 	suspects = oneWay(in, suspects, repairs)
@@ -90,6 +90,7 @@ func blame(in Input, tb *contributions, suspects []Suspect, repairs []Repair, l 
 	if in.Cells != nil {
 		carried(in, suspects)
 		unready(in, suspects)
+		summands(in, suspects)
 	}
 	yield(suspects)
 	located(in, suspects)

@@ -33,7 +33,7 @@ func (r *Repair) leftAt(in Input, node graph.ObjID, after, before mgpp.Timestamp
 			continue
 		}
 		instead, ok := read(in.Model.View(at), op.Addr, 8)
-		if ok && !r.otherSide(in, op.Addr, instead, at) {
+		if ok && !r.otherSide(in, node, op.Addr, instead, at) {
 			continue // it may be in two structures: this is not the one that the repair is about
 		}
 		if ok && op.Addr != r.Cell.Addr && in.ledTo(node, instead, at-1) && in.ledTo(node, r.Value, at-1) {
@@ -45,11 +45,12 @@ func (r *Repair) leftAt(in Input, node graph.ObjID, after, before mgpp.Timestamp
 }
 
 // otherSide: a pointer and the repair's are the two sides of what takes a node out: where the one leads, the other one is, or the other
-// way round, or both are the ends that one object keeps.
-func (r *Repair) otherSide(in Input, at trace.Addr, leads uint64, t mgpp.Timestamp) bool {
+// way round, or both are the ends that one container keeps.
+func (r *Repair) otherSide(in Input, node graph.ObjID, at trace.Addr, leads uint64, t mgpp.Timestamp) bool {
 	view := in.Model.View(t)
 	obj := in.Cells.Object(r.Cell.Obj)
-	return leads-uint64(obj.Addr) < obj.Size || uint64(at-obj.Addr) < obj.Size || r.Target != 0 && in.Cells.At(at, view) == r.Target
+	ends := uint64(at-obj.Addr) < obj.Size && obj.Type != in.Cells.Object(node).Type
+	return ends || leads-uint64(obj.Addr) < obj.Size || r.Target != 0 && in.Cells.At(at, view) == r.Target
 }
 
 // putIn: an operation wrote a pointer into a node, or one to it.

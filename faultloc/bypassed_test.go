@@ -2,6 +2,7 @@ package faultloc
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"mgtrace/trace"
@@ -46,6 +47,9 @@ func TestTwoStructures(t *testing.T) {
 	checkAsked(t, spec, row, Doomed, map[string]string{
 		"40: d.chain = a\n50: c.prev = b\n51: a.next = c\n60: free b": "wrote 50 doomed",
 		"40: d.chain = a\n50: c.prev = a\n51: a.next = c\n60: free b": "healthy",
+	})
+	checkAsked(t, spec, strings.Replace(row, "d.chain", "c.chain", 1), Doomed, map[string]string{ // the one whose pointer is left is in the chain as well
+		"40: c.chain = a\n50: c.prev = b\n51: a.next = c\n60: free b": "wrote 50 doomed",
 	})
 }
 

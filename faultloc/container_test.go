@@ -1,6 +1,9 @@
 package faultloc
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"mgtrace/mgpp"
@@ -55,7 +58,6 @@ func TestContainerCleared(t *testing.T) {
 	}{
 		{"", []uint64{7000}, "wrote 40 outdated"},
 		{"43: b.least = 7000\n", []uint64{7000}, "healthy"},
-		{"", []uint64{7001}, "wrote 31"}, // the call was given another key
 	} {
 		w := newWorld(t, podSpec)
 		w.run("cpoint\n1: b = calloc pod\n30: x = calloc pea\n31: x.key = 7000\n40: b.first = x\n42: b.n = 1\n" + c.least)
@@ -67,6 +69,43 @@ func TestContainerCleared(t *testing.T) {
 		}
 		if got != c.want {
 			t.Errorf("%q, given %d: %s, want %s", c.least, c.args, got, c.want)
+		}
+	}
+}
+
+// TestGivenAlone: of a single node a key is what the program was given if it is an argument of its call, and larger than anything that can
+// have been counted.
+func TestGivenAlone(t *testing.T) {
+	for _, c := range []struct {
+		key   int
+		arg   uint64
+		given bool
+	}{{7000, 7000, true}, {7000, 7001, false}, {2, 2, false}} {
+		w := newWorld(t, podSpec)
+		w.run(fmt.Sprintf("cpoint\n1: b = calloc pod\n30: x = calloc pea\n31: x.key = %d\n40: b.first = x", c.key))
+		in := w.input()
+		in.Args = func(mgpp.Timestamp) []uint64 { return []uint64{c.arg} }
+		l := newLab(in)
+		cells := in.Cells.Fields(in.Cells.At(w.blocks["x"].addr, l.view), l.view)
+		key := cells[slices.IndexFunc(cells, func(c Cell) bool { return c.Path == "key" })]
+		if got := l.given(key); got != c.given {
+			t.Errorf("key %d of a call with %d: given %t", c.key, c.arg, got)
+		}
+	}
+}
+
+// TestClearedCount: a count that its container's allocation has cleared is wrong from the birth of the first node on; it is missing where
+// that is linked.
+func TestClearedCount(t *testing.T) {
+	for count, want := range map[string]string{"": "wrote 40 outdated", "42: b.n = 1": "healthy"} {
+		w := newWorld(t, strings.Replace(podSpec, "least:", "all:   pod B; B.n == COUNT(pea);\nleast:", 1))
+		w.run("cpoint\n1: b = calloc pod\n30: x = calloc pea\n31: x.key = 7\n40: b.first = x\n43: b.least = 7\n" + count)
+		got := "healthy"
+		if in := w.input(); len(in.Found) > 0 {
+			got = first(Locate(in), Outdated)
+		}
+		if got != want {
+			t.Errorf("%q: %s, want %s", count, got, want)
 		}
 	}
 }

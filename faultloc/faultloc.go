@@ -290,6 +290,7 @@ type Evidence struct {
 	Unready    bool    // RepairCell, Counterfactual: it linked a node in which a field was never written that is asked for
 	Unfinished bool    // RepairCell, Counterfactual: the call, which was not over, would not have ended well with it
 	Flag       bool    // RepairCell: with a number in a field in which all like nodes hold 0 or 1
+	Summand    bool    // RepairCell, Counterfactual: with 0, for a new node, which a sum lacks as a whole
 	Usual      bool    // RepairCell, Counterfactual: it has stored the same each time, or counted by the same
 	Elsewhere  bool    // Instead: the same field of another node
 	Unread     bool    // Instead: it wrote what nothing that is broken reads
@@ -340,6 +341,7 @@ type Evidence struct {
 	Origin  Origin         // Unlike: LawOrigin's
 	At      mgpp.Timestamp // Unlike, Doomed: the execution; Outdated: the change beside which the store is missing
 	By      trace.Addr     // Used: the instruction that used it
+	Exact   bool           // Unlike: LawStep, and the number is wrong by as much
 	Turned  bool           // Unlike: the law is Beside's statement's
 	Later   bool           // Unlike: another statement broke a law before; Crash: all is broken since an earlier call
 	Times   int            // Counterfactual: of so many of its operations together; 0: of one

@@ -261,8 +261,11 @@ func (r *Repair) cleared(in Input, tb *contributions) bool {
 		return false
 	}
 	t := r.broke(in, tb, obj.Birth)
+	if in.History.Op(t).Kind != mgpp.OpStore {
+		return t > obj.Birth // another node's birth
+	}
 	v, ok := read(in.Model.View(t), in.History.Op(t).Addr, 8)
-	return t > 0 && in.History.Op(t).Kind == mgpp.OpStore && !(ok && v-uint64(obj.Addr) < obj.Size)
+	return !(ok && v-uint64(obj.Addr) < obj.Size)
 }
 
 // halfLink: a node was put between a cell and what that led to, and the node should lead there, but the same function had given

@@ -315,7 +315,7 @@ func (e Evidence) worth() int {
 		switch {
 		case e.Later:
 			return worthLater
-		case e.Law == LawField || e.Law == LawOutside || e.Law == LawOrigin || e.Law == LawHanded:
+		case e.Law == LawField || e.Law == LawOutside || e.Law == LawOrigin || e.Law == LawHanded || e.Exact:
 			return worthNew
 		case e.Law == LawEnumerator || e.Law == LawNegative:
 			return worthStrange
@@ -438,7 +438,7 @@ func (e Evidence) settles() bool {
 
 // doubted: something says that what the experiment is about was right.
 func (e Evidence) doubted() bool {
-	return e.Fitted || e.Onward || e.Usual || e.Again || e.Dangles || e.Unready || e.Flag || e.Unfinished
+	return e.Fitted || e.Onward || e.Usual || e.Again || e.Dangles || e.Unready || e.Flag || e.Summand || e.Unfinished
 }
 
 // settled: some evidence against it settles the matter.

@@ -130,6 +130,7 @@ type broken struct {
 	origin Origin
 	wanted uint64 // what the law says that it should have stored
 	says   bool   // the law says it
+	excess int64  // LawStep: by how much more than ever before it counted
 }
 
 // comparer compares executions.
@@ -440,7 +441,7 @@ func (c *comparer) alone(p *profile, t mgpp.Timestamp) (broken, bool) {
 	case w.cell.Pointer && f.idle == 0 && f.n >= minRelated && w.hadValue && w.value == w.was:
 		b.law = LawChange
 	case !w.cell.Pointer && f.steps && f.step != 0 && !f.values && w.hadValue && w.value-w.was != f.step:
-		b.law = LawStep
+		b.law, b.excess = LawStep, signed(w.value-w.was-f.step, w.cell.Size)
 	}
 	if (b.law == LawNull || b.law == LawZero) && w.value == 0 && c.followed(p.origins, t) {
 		b.law = "" // the first node has none before it, and who takes it out passes that on
@@ -514,8 +515,8 @@ func (in *Input) reads(fields map[string]bool, t mgpp.Timestamp) bool {
 
 // accuseUnlike adds to the suspects what broke a law. Of several executions it is the
 // first that counts.
-func accuseUnlike(in Input, tb *contributions, h *habits, fields, asked map[string]bool, suspects []Suspect) []Suspect {
-	list := slices.DeleteFunc(unlike(in, h, fields, asked), func(b broken) bool {
+func accuseUnlike(in Input, tb *contributions, h *habits, fields map[string]bool, repairs []Repair, suspects []Suspect) []Suspect {
+	list := slices.DeleteFunc(unlike(in, h, fields, mendable(in, repairs)), func(b broken) bool {
 		return b.law.ofValue() && tb.byOp[b.t] == nil && !in.reads(fields, b.t) || b.says && !in.matters(b)
 	})
 	for i, b := range list {
@@ -534,9 +535,22 @@ func accuseUnlike(in Input, tb *contributions, h *habits, fields, asked map[stri
 		for k := range s.Evidence {
 			s.Evidence[k].Fitted = false // what it never did before is not right by accident
 		}
-		s.Evidence = append(s.Evidence, Evidence{Kind: Unlike, Law: b.law, Of: b.of, Beside: b.beside, Turned: b.turned, At: b.t, Later: i > 0, Origin: b.origin})
+		e := Evidence{Kind: Unlike, Law: b.law, Of: b.of, Beside: b.beside, Turned: b.turned, At: b.t, Later: i > 0, Origin: b.origin, Exact: b.exact(in, repairs)}
+		if e.Exact {
+			s.Operation = b.t // and not one that counted as always, since
+		}
+		s.Evidence = append(s.Evidence, e)
 	}
 	return suspects
+}
+
+// exact: a number was counted by as much more than ever before as it is wrong by in the end: that accounts for all, whoever has counted on
+// from there.
+func (b *broken) exact(in Input, repairs []Repair) bool {
+	op := in.History.Op(b.t)
+	return b.excess != 0 && slices.ContainsFunc(repairs, func(r Repair) bool {
+		return r.Cell.Addr == op.Addr && r.evidence(in).explains() && r.differs(in) == -b.excess
+	})
 }
 
 // matters: with what the law says that should have been stored, something that is broken in the end would have held, or would be

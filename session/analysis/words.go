@@ -525,6 +525,9 @@ func (a *Analysis) unlike(e *faultloc.Evidence) string {
 		}
 		return before + " it stored NULL; here it stored a pointer"
 	case faultloc.LawStep:
+		if e.Exact {
+			return before + " it counted by another number, and the number is wrong by as much"
+		}
 		return before + " it counted by another number"
 	case faultloc.LawChange:
 		return before + " it stored another value than there was; here it changed nothing"
@@ -615,6 +618,8 @@ func excuse(e *faultloc.Evidence) string {
 		return "; but a field of the node was never written, and is asked for whoever links it"
 	case e.Flag:
 		return "; but such fields hold 0 or 1"
+	case e.Summand:
+		return "; but a sum lacks all of what it holds"
 	case e.Again:
 		return "; but another statement has stored the same since"
 	case e.Usual:
