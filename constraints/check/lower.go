@@ -1,6 +1,7 @@
 package check
 
 import (
+	"slices"
 	"strings"
 
 	"mgtrace/constraints/syntax"
@@ -295,6 +296,10 @@ func (s *scope) cellNames(t *NodeType, any bool, f syntax.Path) []Field {
 		for _, u := range s.spec.Types {
 			if any && u.Array && u.Name == f.Name && u.Group != t.Group {
 				s.errorf(f.Pos, "`%s` are the elements of an array, which is no part of the structure of %s yet: together %s, %s;", f.Name, t.Name, t.Name, u.Name)
+				return nil
+			}
+			if any && u.Group != t.Group && slices.ContainsFunc(u.Edges, func(c EdgeCell) bool { return names(f.Name, c.Name) }) {
+				s.errorf(f.Pos, "`%s` is a pointer of %s, which is no part of the structure of %s yet: together %s, %s;", f.Name, u.Name, t.Name, t.Name, u.Name)
 				return nil
 			}
 		}
