@@ -59,7 +59,8 @@ type Analysis struct {
 	sound      eval.CPoint                  // that C-point, if its Kind is set
 	previous   checkpoint                   // the last at which nothing was found, but what other threads may have been in the middle of
 	ailing     map[eval.Instance]checkpoint // what these were at it, and the C-point before it became so
-	waited     map[mgpp.Timestamp]uint64    // changes that may be half of something, and how often their threads had written when they were seen
+	hands      hands
+	waited     map[mgpp.Timestamp]uint64 // changes that may be half of something, and how often their threads had written when they were seen
 	checked    int
 	busy       int          // and of those so many where something was not judged, as another thread was at work on it
 	checkedAt  times        // of the C-points

@@ -4,12 +4,15 @@ import (
 	"slices"
 
 	"mgtrace/constraints/eval"
+	"mgtrace/constraints/graph"
 	"mgtrace/mgpp"
+	"mgtrace/mgpp/coded"
 	"mgtrace/trace"
 )
 
 // While one thread is at a C-point, others may be half-way in what they do, inside of a C-point function or in code that
-// nobody watches. What another thread has made of a structure since its own last C-point is not judged; what none has touched is:
+// nobody watches. What another thread has made of a structure since its own last C-point is not judged, nor are the nodes that it has in
+// hand: one that it has taken out is not kept up to date by others. What none has touched is judged:
 // were they not there, it would be broken all the same. So threads that have structures of their own are judged as one alone is.
 //
 // A thread that is inside of no C-point function may never come to one again. It has left what it has changed as it meant to
@@ -21,6 +24,9 @@ const (
 	maxTouched = 1 << 12 // changes of what they depend on
 	maxWaited  = 1 << 12 // changes
 	patience   = 1 << 10
+	maxMissed  = 1 << 17 // changes between two looks at what threads have in hand
+	maxHeld    = 1 << 13 // nodes in one thread's hand
+	maxLinks   = 8       // pointers that one change stored
 )
 
 // checkpoint is a C-point that was checked.
@@ -34,11 +40,14 @@ func (a *Analysis) untouched(found []eval.Inconsistency, c *eval.CPoint, now mgp
 	if len(c.Busy) == 0 {
 		return found, nil
 	}
+	if len(found) > 0 {
+		a.hands.follow(a, now)
+	}
 	view, steps := a.Hist.At(now), 0
 	var own []eval.Inconsistency // and not in place: the list is the checker's
 	for _, inc := range found {
 		switch {
-		case steps > maxTouched || len(left) == maxBusy,
+		case steps > maxTouched || len(left) == maxBusy || a.inHand(&inc.Instance, c.Busy),
 			slices.ContainsFunc(a.Checker.Eval(inc.Instance, view).Deps, func(d eval.Dep) bool { return a.touched(d, c.Busy, now, &steps) }):
 			left = append(left, inc.Instance)
 		default:
@@ -71,6 +80,81 @@ func (a *Analysis) touched(d eval.Dep, busy []eval.Busy, now mgpp.Timestamp, ste
 			return true
 		}
 		done = append(done, by)
+	}
+	return false
+}
+
+// hands are the nodes that threads have written to, made or freed, or taken a pointer to from somewhere or stored one to, with the time when
+// each did so last.
+type hands struct {
+	of     map[trace.ThreadID]map[graph.ObjID]mgpp.Timestamp
+	seen   mgpp.Timestamp // changes up to there were looked at
+	missed mgpp.Timestamp // and up to there some were not
+}
+
+// follow looks at the changes since the last time. Of all threads: who is busy with nothing of this type now may be busy later.
+func (h *hands) follow(a *Analysis, now mgpp.Timestamp) {
+	if h.of == nil {
+		h.of = map[trace.ThreadID]map[graph.ObjID]mgpp.Timestamp{}
+	}
+	if now-h.seen > maxMissed {
+		h.seen, h.missed = now, now
+		clear(h.of)
+	}
+	for t := h.seen + 1; t <= now; t++ {
+		by := a.Hist.Deed(t).Thread
+		held := h.of[by]
+		if held == nil {
+			held = map[graph.ObjID]mgpp.Timestamp{}
+			h.of[by] = held
+		}
+		a.takes(t, func(o graph.ObjID) { held[o] = t })
+		if len(held) > maxHeld {
+			h.missed = t
+			clear(held)
+		}
+	}
+	h.seen = now
+}
+
+// takes yields the nodes that a change takes in hand.
+func (a *Analysis) takes(t mgpp.Timestamp, yield func(graph.ObjID)) {
+	op := a.Hist.Op(t)
+	before, after := a.Hist.At(t-1), a.Hist.At(t)
+	for _, v := range [2]mgpp.View{before, after} {
+		for _, o := range a.Graph.At(v, op.Addr) {
+			yield(o)
+		}
+		if op.Kind != mgpp.OpStore && op.Kind != mgpp.OpBulk {
+			continue
+		}
+		for k := range min(op.Size/8, maxLinks) {
+			to := v.Target(op.Addr+trace.Addr(8*k), coded.Plain)
+			if to.State != mgpp.Points {
+				continue
+			}
+			for _, o := range a.Graph.At(v, trace.Addr(to.Value)) {
+				yield(o)
+			}
+		}
+	}
+}
+
+// inHand: a node that an instance is about is in a busy thread's hand.
+func (a *Analysis) inHand(i *eval.Instance, busy []eval.Busy) bool {
+	for k := range busy {
+		b := &busy[k]
+		if b.Since < a.hands.missed {
+			return true
+		}
+		held := a.hands.of[b.Thread]
+		in := func(o graph.ObjID) bool {
+			t, ok := held[o]
+			return ok && o != 0 && t > b.Since && (b.Inside || !a.longAgo(t, b))
+		}
+		if slices.ContainsFunc(i.Nodes[:], in) || in(i.SCC) {
+			return true
+		}
 	}
 	return false
 }

@@ -25,7 +25,7 @@ func TestBusy(t *testing.T) {
 	event := func(k trace.Kind, thread trace.ThreadID, addr trace.Addr) trace.Event {
 		ev := trace.Event{Kind: k, Thread: thread, SP: trace.Addr(thread) << 20, Aux: 1}
 		if addr != 0 {
-			ev.Addr, ev.Size, ev.Name, ev.Aux = addr, 16, "malloc", 0
+			ev.Addr, ev.Size, ev.Name, ev.Aux = addr, 24, "malloc", 0
 		}
 		return ev
 	}
@@ -48,6 +48,7 @@ func TestBusy(t *testing.T) {
 	one := func(ev trace.Event) []trace.Event { return []trace.Event{ev} }
 	others := cat(whole(2, theirs, 3), one(event(call, 2, 0)), one(store(2, theirs, 4))) // and there it is
 	outside := cat(whole(2, theirs, 3), one(store(2, theirs, 4)))                        // in code that nobody watches
+	taken := cat(one(store(1, theirs+16, mine)), one(event(call, 2, 0)), one(store(2, theirs+16, 0))) // and this one's pair is in its hand
 	for _, c := range []struct {
 		name    string
 		events  []trace.Event
@@ -59,12 +60,14 @@ func TestBusy(t *testing.T) {
 		{"and this one has broken what is its own", cat(others, half(1, mine, 5)), []string{"1: 9"}, 2, 5},
 		{"which both have changed", cat(others, half(1, theirs, 5), one(store(2, theirs+8, 5)), one(event(returns, 2, 0))), nil, 2, 6},
 		{"and is found when the other one has returned", cat(others, half(1, theirs, 5), one(event(returns, 2, 0))), []string{"2: 8"}, 2, 6},
+		{"another thread has the node in hand", cat(taken, half(1, mine, 5)), nil, 1, 3},
+		{"and puts it away", cat(taken, half(1, mine, 5), one(event(returns, 2, 0))), []string{"1: 8"}, 1, 4},
 		{"another thread is in the middle elsewhere", cat(outside, whole(1, mine, 5)), nil, 2, 4},
 		{"and has ended", cat(outside, one(event(ends, 2, 0)), whole(1, mine, 5)), []string{"2: 8"}, 0, 3},
 		{"or has gone on for long", cat(outside, whole(1, mine, 5), make([]trace.Event, patience), whole(1, mine, 6)), []string{"2: 8"}, 2, 5},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			spec := graphtest.Spec(t, "struct pair { long a, b; }; type pair; cpoint work; pair P; P.a == P.b;", graphtest.NewProgram())
+			spec := graphtest.Spec(t, "struct pair { long a, b; struct pair *other; }; type pair; cpoint work; pair P; P.a == P.b;", graphtest.NewProgram())
 			a := New(spec, &trace.Program{Funcs: []trace.Func{{Name: "work"}}}, symbol.New(nil, &symbol.Sources{}), Options{Typing: allOne{spec.Types[0]}})
 			first := []trace.Event{
 				event(alloc, 1, mine), store(1, mine, 1), store(1, mine+8, 1),

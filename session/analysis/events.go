@@ -83,6 +83,8 @@ func (a *Analysis) Event(ev *trace.Event) error {
 		}
 	case trace.KindSignal:
 		a.Signalled(ev)
+	case trace.KindThreadExit:
+		delete(a.hands.of, ev.Thread)
 	case trace.KindExit:
 		a.Ended(ev)
 	}
