@@ -60,6 +60,7 @@ type Analysis struct {
 	previous   checkpoint                   // the last at which nothing was found, but what other threads may have been in the middle of
 	ailing     map[eval.Instance]checkpoint // what these were at it, and the C-point before it became so
 	hands      hands
+	unprobed   unprobed
 	waited     map[mgpp.Timestamp]uint64 // changes that may be half of something, and how often their threads had written when they were seen
 	checked    int
 	busy       int          // and of those so many where something was not judged, as another thread was at work on it
@@ -251,7 +252,7 @@ func (a *Analysis) checkAt(c *eval.CPoint, pc trace.Addr) {
 	}
 	a.judgedLast = a.unchecked > 0
 	var left []eval.Instance
-	found, left = a.untouched(found, c, now)
+	found, left = a.untouched(a.probed(found, now), c, now)
 	if len(found) > 0 {
 		found = a.inOrder(a.offStack(a.unentered(a.unrounded(a.counted(a.unpooled(found, now)), now)), *c), now)
 	}

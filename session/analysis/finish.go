@@ -279,6 +279,7 @@ func (a *Analysis) summarise(r *report.Report) {
 	a.reportStacks(r)
 	a.reportForetold(r)
 	a.reportUnentered(r)
+	a.reportUnprobed(r)
 	a.reportSizes(r)
 	r.Warnings = append(r.Warnings, a.prog.Warnings...)
 	r.Notes = append(r.Notes, a.prog.Notes...)
