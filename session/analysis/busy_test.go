@@ -46,8 +46,8 @@ func TestBusy(t *testing.T) {
 		return out
 	}
 	one := func(ev trace.Event) []trace.Event { return []trace.Event{ev} }
-	others := cat(whole(2, theirs, 3), one(event(call, 2, 0)), one(store(2, theirs, 4))) // and there it is
-	outside := cat(whole(2, theirs, 3), one(store(2, theirs, 4)))                        // in code that nobody watches
+	others := cat(whole(2, theirs, 3), one(event(call, 2, 0)), one(store(2, theirs, 4)))              // and there it is
+	outside := cat(whole(2, theirs, 3), one(store(2, theirs, 4)))                                     // in code that nobody watches
 	taken := cat(one(store(1, theirs+16, mine)), one(event(call, 2, 0)), one(store(2, theirs+16, 0))) // and this one's pair is in its hand
 	for _, c := range []struct {
 		name    string
