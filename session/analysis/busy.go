@@ -15,8 +15,9 @@ import (
 // hand: one that it has taken out is not kept up to date by others. What none has touched is judged:
 // were they not there, it would be broken all the same. So threads that have structures of their own are judged as one alone is.
 //
-// A thread that is inside of no C-point function may never come to one again. It has left what it has changed as it meant to
-// when it has ended, or written patience times since.
+// A thread that is inside of no C-point function may never come to one again, as one that has started others and waits for them. It has left
+// what it has changed as it meant to when it has ended, or written patience times since, and what another thread has changed after it
+// is that one's.
 
 // Limits of what is asked at one C-point, beyond which nothing more is judged there, and of what is remembered.
 const (
@@ -47,7 +48,7 @@ func (a *Analysis) untouched(found []eval.Inconsistency, c *eval.CPoint, now mgp
 	var own []eval.Inconsistency // and not in place: the list is the checker's
 	for _, inc := range found {
 		switch {
-		case steps > maxTouched || len(left) == maxBusy || a.inHand(&inc.Instance, c.Busy),
+		case steps > maxTouched || len(left) >= maxBusy || a.inHand(&inc.Instance, c.Busy),
 			slices.ContainsFunc(a.Checker.Eval(inc.Instance, view).Deps, func(d eval.Dep) bool { return a.touched(d, c.Busy, now, &steps) }):
 			left = append(left, inc.Instance)
 		default:
@@ -63,8 +64,8 @@ func (a *Analysis) touched(d eval.Dep, busy []eval.Busy, now mgpp.Timestamp, ste
 	for _, b := range busy {
 		since = min(since, b.Since)
 	}
-	var done []trace.ThreadID // that are through with what they changed here
-	for t := a.Checker.LastChange(d, now); t > since; t = a.Checker.LastChange(d, t-1) {
+	last := a.Checker.LastChange(d, now)
+	for t := last; t > since; t = a.Checker.LastChange(d, t-1) {
 		if *steps++; *steps > maxTouched {
 			return true
 		}
@@ -73,13 +74,9 @@ func (a *Analysis) touched(d eval.Dep, busy []eval.Busy, now mgpp.Timestamp, ste
 			return true
 		}
 		i := slices.IndexFunc(busy, func(b eval.Busy) bool { return b.Thread == by && b.Since < t })
-		if i < 0 || slices.Contains(done, by) {
-			continue
-		}
-		if busy[i].Inside || !a.longAgo(t, &busy[i]) {
+		if i >= 0 && (busy[i].Inside || t == last && !a.longAgo(t, &busy[i])) {
 			return true
 		}
-		done = append(done, by)
 	}
 	return false
 }
@@ -89,7 +86,7 @@ func (a *Analysis) touched(d eval.Dep, busy []eval.Busy, now mgpp.Timestamp, ste
 type hands struct {
 	of     map[trace.ThreadID]map[graph.ObjID]mgpp.Timestamp
 	seen   mgpp.Timestamp // changes up to there were looked at
-	missed mgpp.Timestamp // and up to there some were not
+	missed mgpp.Timestamp // and up to there some were not: nothing is judged while a thread is inside that came there before
 }
 
 // follow looks at the changes since the last time. Of all threads: who is busy with nothing of this type now may be busy later.
@@ -98,8 +95,7 @@ func (h *hands) follow(a *Analysis, now mgpp.Timestamp) {
 		h.of = map[trace.ThreadID]map[graph.ObjID]mgpp.Timestamp{}
 	}
 	if now-h.seen > maxMissed {
-		h.seen, h.missed = now, now
-		clear(h.of)
+		h.seen, h.missed = now-maxMissed, now-maxMissed
 	}
 	for t := h.seen + 1; t <= now; t++ {
 		by := a.Hist.Deed(t).Thread
@@ -144,15 +140,25 @@ func (a *Analysis) takes(t mgpp.Timestamp, yield func(graph.ObjID)) {
 func (a *Analysis) inHand(i *eval.Instance, busy []eval.Busy) bool {
 	for k := range busy {
 		b := &busy[k]
-		if b.Since < a.hands.missed {
+		if b.Inside && b.Since < a.hands.missed {
 			return true
 		}
 		held := a.hands.of[b.Thread]
 		in := func(o graph.ObjID) bool {
 			t, ok := held[o]
-			return ok && o != 0 && t > b.Since && (b.Inside || !a.longAgo(t, b))
+			return ok && o != 0 && t > b.Since && (b.Inside || !a.hands.handedOn(o, t) && !a.longAgo(t, b))
 		}
 		if slices.ContainsFunc(i.Nodes[:], in) || in(i.SCC) {
+			return true
+		}
+	}
+	return false
+}
+
+// handedOn: another thread has had a node in hand after that time.
+func (h *hands) handedOn(o graph.ObjID, t mgpp.Timestamp) bool {
+	for _, held := range h.of {
+		if held[o] > t {
 			return true
 		}
 	}

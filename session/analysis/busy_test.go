@@ -63,6 +63,7 @@ func TestBusy(t *testing.T) {
 		{"another thread has the node in hand", cat(taken, half(1, mine, 5)), nil, 1, 3},
 		{"and puts it away", cat(taken, half(1, mine, 5), one(event(returns, 2, 0))), []string{"1: 8"}, 1, 4},
 		{"another thread is in the middle elsewhere", cat(outside, whole(1, mine, 5)), nil, 2, 4},
+		{"and this thread has changed it since", cat(outside, half(1, theirs, 5)), []string{"2: 8"}, 1, 4},
 		{"and has ended", cat(outside, one(event(ends, 2, 0)), whole(1, mine, 5)), []string{"2: 8"}, 0, 3},
 		{"or has gone on for long", cat(outside, whole(1, mine, 5), make([]trace.Event, patience), whole(1, mine, 6)), []string{"2: 8"}, 2, 5},
 	} {
