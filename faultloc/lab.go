@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
-	"strings"
 
 	"mgtrace/constraints/eval"
 	"mgtrace/constraints/graph"
@@ -468,11 +467,8 @@ func (l *lab) hides(hypo mgpp.View, cured []bool) bool {
 
 // unknown: an instance does not apply in a hypothetical graph, since what its guard asks for would never have been written.
 func (l *lab) unknown(i eval.Instance, hypo mgpp.View) bool {
-	return slices.ContainsFunc(l.in.Model.Eval(i, hypo).Args, func(a eval.Arg) bool { return strings.HasPrefix(a.Value, undefined) })
+	return slices.ContainsFunc(l.in.Model.Eval(i, hypo).Args, eval.Arg.Undefined)
 }
-
-// undefined is how the value of an argument begins that has none, see eval.Arg.
-const undefined = "undefined: "
 
 // cleared: an instance reads an element of an array that was set to 0, or NULL, since the last healthy C-point, as are all behind it:
 // what takes elements away leaves them so, and nothing is hidden by a number with which they are not asked for.

@@ -47,16 +47,10 @@ func (e *env) countable(x *check.Aggregate, closed bool) []graph.ObjID {
 		return e.population(x.Type)
 	}
 	slices.Sort(out)
-	out = slices.Compact(out)
-	if e.rec != nil {
-		for _, o := range out {
-			e.rec.dep(Dep{Kind: DepLife, Obj: o})
-			if e.c.rooted[x.Type.Index] {
-				e.recordRange(o, x.Type)
-			}
-		}
-	}
-	return slices.DeleteFunc(out, func(o graph.ObjID) bool { return !e.bindable(o, x.Type) })
+	return slices.DeleteFunc(slices.Compact(out), func(o graph.ObjID) bool {
+		e.recordBound(o, x.Type)
+		return !e.bindable(o, x.Type)
+	})
 }
 
 // maxTerms bounds a sum and the indices of a loop: a corrupt count must not

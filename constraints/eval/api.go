@@ -1,6 +1,8 @@
 package eval
 
 import (
+	"strings"
+
 	"mgtrace/constraints/graph"
 	"mgtrace/mgpp"
 	"mgtrace/trace"
@@ -57,6 +59,12 @@ type Arg struct {
 	Text  string // as written: "X.OUTDEGREE"
 	Value string // canonical: a number, "NULL", "qdtree#3", "true", "undefined: …"
 }
+
+// undefinedText is how the value of an operand begins that has none.
+const undefinedText = "undefined: "
+
+// Undefined reports whether the operand has no value.
+func (a Arg) Undefined() bool { return strings.HasPrefix(a.Value, undefinedText) }
 
 // Dep is something that an evaluation read.
 type Dep struct {

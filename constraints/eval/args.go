@@ -118,7 +118,7 @@ func (e *env) eachOperand(x check.Expr, f func(check.Expr)) {
 func (e *env) text(v value) string {
 	switch v.kind {
 	case undefined:
-		return "undefined: " + e.because(v)
+		return undefinedText + e.because(v)
 	case integer:
 		if v.wide {
 			return strconv.FormatUint(v.bits, 10)
@@ -260,7 +260,7 @@ func (e *env) failing(x check.Expr) string {
 	args := e.operands(x, "", nil)
 	if v := e.eval(x); v.kind == undefined {
 		for _, a := range args {
-			if strings.HasPrefix(a.Value, "undefined: ") {
+			if a.Undefined() {
 				return fmt.Sprintf("%s is %s", a.Text, a.Value)
 			}
 		}

@@ -22,12 +22,7 @@ func (e *env) bind(k *info, cond check.Expr, n int, yield func()) {
 	}
 	for _, o := range from {
 		e.c.tick()
-		if e.rec != nil {
-			e.rec.dep(Dep{Kind: DepLife, Obj: o})
-			if e.c.rooted[k.Vars[slot].Type.Index] {
-				e.recordRange(o, k.Vars[slot].Type)
-			}
-		}
+		e.recordBound(o, k.Vars[slot].Type)
 		if e.bindable(o, k.Vars[slot].Type) {
 			e.vars[slot] = o
 			e.bind(k, cond, n, yield)
@@ -102,6 +97,17 @@ func (e *env) ranged(o graph.ObjID, t *check.NodeType) bool {
 		}
 	}
 	return false
+}
+
+// recordBound notes that a variable of type t was, or may have been, bound to an object.
+func (e *env) recordBound(o graph.ObjID, t *check.NodeType) {
+	if e.rec == nil {
+		return
+	}
+	e.rec.dep(Dep{Kind: DepLife, Obj: o})
+	if e.c.rooted[t.Index] {
+		e.recordRange(o, t)
+	}
 }
 
 // recordRange notes what makes o one of the nodes that the roots reach.

@@ -579,9 +579,12 @@ func (e *env) decode(n int64, t *types.Type) value {
 	return value{kind: integer, bits: u, wide: u > math.MaxInt64}
 }
 
-// inRefs returns the pointer cells that lead to o. Give the result back with
+// inRefs returns the pointer cells that lead to o, on which what asks depends. Give the result back with
 // done when it has been read.
 func (e *env) inRefs(o graph.ObjID) []graph.Ref {
+	if e.rec != nil {
+		e.rec.dep(Dep{Kind: DepIn, Obj: o})
+	}
 	if e.depth == len(e.refs) {
 		e.refs = append(e.refs, nil)
 	}

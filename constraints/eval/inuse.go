@@ -145,9 +145,6 @@ func (e *env) part(o graph.ObjID) (lo, hi int64) {
 	if f := &e.filled; f.obj == o && f.rec == e.rec {
 		return f.lo, f.hi
 	}
-	if e.rec != nil {
-		e.rec.dep(Dep{Kind: DepIn, Obj: o})
-	}
 	said := false
 	refs := e.inRefs(o)
 	for i := range refs {

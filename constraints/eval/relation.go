@@ -138,9 +138,6 @@ func (e *env) degree(x *check.Degree) value {
 }
 
 func (e *env) inDegree(o graph.ObjID, typ *check.NodeType, fields []check.Field) int64 {
-	if e.rec != nil {
-		e.rec.dep(Dep{Kind: DepIn, Obj: o})
-	}
 	n := int64(0)
 	refs := e.inRefs(o)
 	for i := range refs {
@@ -216,9 +213,6 @@ func (e *env) successorsIn(o graph.ObjID, fields []check.Field, lo, hi int64, bu
 
 // predecessors appends the objects with edges to o.
 func (e *env) predecessors(o graph.ObjID, fields []check.Field, buf []graph.ObjID) []graph.ObjID {
-	if e.rec != nil {
-		e.rec.dep(Dep{Kind: DepIn, Obj: o})
-	}
 	refs := e.inRefs(o)
 	for i := range refs {
 		if e.isEdge(&refs[i], fields) {

@@ -205,17 +205,17 @@ func (s *Schedule) Event(ev *trace.Event, now mgpp.Timestamp) []CPoint {
 			s.leaves = true
 			return nil
 		}
-		s.event(ev, now)
+		s.event(ev)
 		t := s.threads.Of(ev.Thread)
 		t.since, t.before = 0, 0
 		t.writes++ // as far as is known
 		return nil
 	}
-	return s.event(ev, now)
+	return s.event(ev)
 }
 
 // event is Event for one that may be a C-point.
-func (s *Schedule) event(ev *trace.Event, now mgpp.Timestamp) []CPoint {
+func (s *Schedule) event(ev *trace.Event) []CPoint {
 	if ev.Kind == trace.KindCall && s.isExit(ev.Aux) {
 		return s.leaving(ev)
 	}
@@ -233,17 +233,13 @@ func (s *Schedule) event(ev *trace.Event, now mgpp.Timestamp) []CPoint {
 			s.Writes(ev.Thread, 1)
 		}
 	case trace.KindCall:
-		return s.entered(ev, trace.FuncID(ev.Aux), place{}, now)
+		return s.entered(ev, trace.FuncID(ev.Aux), place{})
 	case trace.KindReturn:
 		return s.returned(ev, trace.FuncID(ev.Aux), place{}, ev.Flags&trace.FlagUnwound == 0)
 	case trace.KindLine:
-		return s.line(ev, trace.PointID(ev.Aux), now)
+		return s.line(ev, trace.PointID(ev.Aux))
 	case trace.KindThreadStart:
-		for _, t := range s.threads.All() {
-			if s.threads.Len() == 1 && t.points == 0 { // it has started it, when it had done what it did alone
-				s.atRest(t)
-			}
-		}
+		s.started()
 	case trace.KindThreadExit:
 		s.ending = append(s.ending, s.threads.Of(ev.Thread).stack...)
 		s.threads.Delete(ev.Thread)
@@ -291,6 +287,18 @@ func (s *Schedule) Writes(id trace.ThreadID, n int) { s.threads.Of(id).writes +=
 // atRest notes that a thread has done what it was at.
 func (s *Schedule) atRest(t *scheduled) { t.since, t.before = s.now, t.writes }
 
+// started is the beginning of a thread. If there is only one other it has started it, when it had done what it did alone.
+func (s *Schedule) started() {
+	if s.threads.Len() != 1 {
+		return
+	}
+	for _, t := range s.threads.All() {
+		if t.points == 0 {
+			s.atRest(t)
+		}
+	}
+}
+
 // isExit reports whether a function is the C library's exit.
 func (s *Schedule) isExit(f uint64) bool {
 	return f > 0 && f <= uint64(len(s.prog.Funcs)) && s.prog.Funcs[f-1].End
@@ -323,7 +331,7 @@ func (s *Schedule) end(ev *trace.Event) []CPoint {
 }
 
 // entered begins an activation.
-func (s *Schedule) entered(ev *trace.Event, fn trace.FuncID, at place, now mgpp.Timestamp) []CPoint {
+func (s *Schedule) entered(ev *trace.Event, fn trace.FuncID, at place) []CPoint {
 	t := s.threads.Of(ev.Thread)
 	s.unwind(t, ev.SP)
 	inner := ev.Kind == trace.KindCall && ev.Flags&trace.FlagInline != 0
@@ -333,7 +341,7 @@ func (s *Schedule) entered(ev *trace.Event, fn trace.FuncID, at place, now mgpp.
 	out := s.emit(ev.Thread, fn, at, "entry", call, outermost)
 	s.order++
 	a := s.push(t, fn)
-	a.Function, a.Thread, a.Since, a.Call, a.Wall = s.name(fn), ev.Thread, now, call, ev.Wall
+	a.Function, a.Thread, a.Since, a.Call, a.Wall = s.name(fn), ev.Thread, s.now, call, ev.Wall
 	a.sp, a.at, a.order, a.inner = ev.SP, at, s.order, inner
 	return out
 }
@@ -410,7 +418,7 @@ func (s *Schedule) unwind(t *scheduled, sp trace.Addr) {
 }
 
 // line is a watched line, a mark, or the boundary of an inlined instance.
-func (s *Schedule) line(ev *trace.Event, id trace.PointID, now mgpp.Timestamp) []CPoint {
+func (s *Schedule) line(ev *trace.Event, id trace.PointID) []CPoint {
 	if id == 0 || int(id) > len(s.prog.Points) {
 		return nil
 	}
@@ -418,7 +426,7 @@ func (s *Schedule) line(ev *trace.Event, id trace.PointID, now mgpp.Timestamp) [
 	at := place{p.File, p.Line}
 	switch p.Kind {
 	case "inline-entry":
-		return s.inlineEntered(ev, p.Func, at, now)
+		return s.inlineEntered(ev, p.Func, at)
 	case "inline-exit":
 		s.unwind(s.threads.Of(ev.Thread), ev.SP)
 		return s.returned(ev, p.Func, at, true)
@@ -449,7 +457,7 @@ func (s *Schedule) line(ev *trace.Event, id trace.PointID, now mgpp.Timestamp) [
 // inlineEntered begins an inlined instance. Its first instruction may be the
 // head of a loop in it, so that it is met again before the exit; or the first
 // instruction outside another instance, whose exit is met at the same address.
-func (s *Schedule) inlineEntered(ev *trace.Event, fn trace.FuncID, at place, now mgpp.Timestamp) []CPoint {
+func (s *Schedule) inlineEntered(ev *trace.Event, fn trace.FuncID, at place) []CPoint {
 	t := s.threads.Of(ev.Thread)
 	s.unwind(t, ev.SP)
 	stack := t.stack
@@ -459,7 +467,7 @@ func (s *Schedule) inlineEntered(ev *trace.Event, fn trace.FuncID, at place, now
 		}
 		s.returned(ev, fn, stack[n-1].at, true)
 	}
-	s.entered(ev, fn, at, now)
+	s.entered(ev, fn, at)
 	return s.out
 }
 

@@ -240,9 +240,6 @@ func (e *env) ascend(hops []hop, o graph.ObjID, all bool, buf []graph.ObjID) []g
 // holding appends the objects whose pointers that the hop may read lead to o, once for
 // each of these.
 func (e *env) holding(h hop, o graph.ObjID, all bool, buf []graph.ObjID) []graph.ObjID {
-	if e.rec != nil {
-		e.rec.dep(Dep{Kind: DepIn, Obj: o})
-	}
 	refs := e.inRefs(o)
 	for i := range refs {
 		r := &refs[i]

@@ -108,7 +108,7 @@ func (p *parser) more(x Expr, min int) Expr {
 		if prec == 0 || prec < min {
 			return x
 		}
-		if t.is("<=") && p.peek(1).is(">") {
+		if p.equivalence() {
 			p.fail(t.pos, "there is no `<=>`: write two constraints with `=>`, one each way")
 		}
 		if n == maxChain {
@@ -120,7 +120,7 @@ func (p *parser) more(x Expr, min int) Expr {
 			p.next()
 			x = &Binary{At{x.Where()}, t.text, t.pos, x, p.operand(prec)}
 		}
-		if after := p.tok(); prec == precCompare && binaryPrec(after) == precCompare && !(after.is("<=") && p.peek(1).is(">")) {
+		if after := p.tok(); prec == precCompare && binaryPrec(after) == precCompare && !p.equivalence() {
 			if r, ok := x.(*Relation); ok && t.is("->") && r.Fields == nil {
 				p.fail(t.pos, "`->` is the relation \"has an edge to\"; a field is selected by a dot, through a pointer too: %s.%s",
 					ExprString(r.X), ExprString(r.Y))
@@ -132,6 +132,9 @@ func (p *parser) more(x Expr, min int) Expr {
 		}
 	}
 }
+
+// equivalence: `<=>` stands here, which other languages have.
+func (p *parser) equivalence() bool { return p.tok().is("<=") && p.peek(1).is(">") }
 
 // operand reads the right side of an operator of level prec.
 func (p *parser) operand(prec int) Expr {

@@ -57,7 +57,7 @@ type Analysis struct {
 	healthy    mgpp.Timestamp               // the last C-point at which nothing was broken
 	whole      mgpp.Timestamp               // the same, but for the crash
 	sound      eval.CPoint                  // that C-point, if its Kind is set
-	previous   checkpoint                   // the last at which nothing was found, but what other threads may have been in the middle of
+	partly     checkpoint                   // the last at which nothing was found, but what other threads may have been in the middle of
 	ailing     map[eval.Instance]checkpoint // what these were at it, and the C-point before it became so
 	hands      hands
 	unprobed   unprobed

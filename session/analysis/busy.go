@@ -44,12 +44,17 @@ func (a *Analysis) untouched(found []eval.Inconsistency, c *eval.CPoint, now mgp
 	if len(found) > 0 {
 		a.hands.follow(a, now)
 	}
+	since := now
+	for _, b := range c.Busy {
+		since = min(since, b.Since)
+	}
 	view, steps := a.Hist.At(now), 0
+	touched := func(d eval.Dep) bool { return a.touched(d, c.Busy, since, now, &steps) }
 	var own []eval.Inconsistency // and not in place: the list is the checker's
 	for _, inc := range found {
 		switch {
 		case steps > maxTouched || len(left) >= maxBusy || a.inHand(&inc.Instance, c.Busy),
-			slices.ContainsFunc(a.Checker.Eval(inc.Instance, view).Deps, func(d eval.Dep) bool { return a.touched(d, c.Busy, now, &steps) }):
+			slices.ContainsFunc(a.Checker.Eval(inc.Instance, view).Deps, touched):
 			left = append(left, inc.Instance)
 		default:
 			own = append(own, inc)
@@ -58,12 +63,9 @@ func (a *Analysis) untouched(found []eval.Inconsistency, c *eval.CPoint, now mgp
 	return own, left
 }
 
-// touched: a busy thread has changed something since its last C-point, or so much was changed that nobody looked.
-func (a *Analysis) touched(d eval.Dep, busy []eval.Busy, now mgpp.Timestamp, steps *int) bool {
-	since := now
-	for _, b := range busy {
-		since = min(since, b.Since)
-	}
+// touched: a busy thread has changed something since its last C-point, or so much was changed that nobody looked. since is
+// the oldest of these C-points.
+func (a *Analysis) touched(d eval.Dep, busy []eval.Busy, since, now mgpp.Timestamp, steps *int) bool {
 	last := a.Checker.LastChange(d, now)
 	for t := last; t > since; t = a.Checker.LastChange(d, t-1) {
 		if *steps++; *steps > maxTouched {
@@ -185,18 +187,24 @@ func (a *Analysis) sane(c *eval.CPoint, now mgpp.Timestamp, left []eval.Instance
 			a.whole = now
 		}
 		a.healthy, a.sound = now, *c
-		if len(a.ailing) > 0 {
-			clear(a.ailing)
-		}
-	} else {
-		a.ails(c, left)
+		clear(a.ailing)
+		return
 	}
-	a.previous = checkpoint{*c, now}
+	a.ails(c, left)
+	a.partly = checkpoint{*c, now}
+}
+
+// previous is the last C-point at which nothing was found, be it that something was left.
+func (a *Analysis) previous() checkpoint {
+	if a.partly.time > a.healthy {
+		return a.partly
+	}
+	return checkpoint{a.sound, a.healthy}
 }
 
 // ails takes what was left at a C-point: what is new among that was whole at the one before.
 func (a *Analysis) ails(c *eval.CPoint, left []eval.Instance) {
-	was := a.ailing
+	was, before := a.ailing, a.previous()
 	a.ailing = make(map[eval.Instance]checkpoint, len(left))
 	for i, p := range was {
 		if !a.Checker.For(i, c.For) {
@@ -207,21 +215,18 @@ func (a *Analysis) ails(c *eval.CPoint, left []eval.Instance) {
 		if p, ok := was[i]; ok {
 			a.ailing[i] = p
 		} else {
-			a.ailing[i] = a.previous
+			a.ailing[i] = before
 		}
 	}
 }
 
 // saneFor is the last C-point at which nothing of what is found was broken: at the last at which nothing was, or later.
 func (a *Analysis) saneFor(found []eval.Inconsistency) checkpoint {
-	last := a.previous
+	last := a.previous()
 	for i := range found {
 		if p, ok := a.ailing[found[i].Instance]; ok && p.time < last.time {
 			last = p
 		}
-	}
-	if last.time <= a.healthy {
-		return checkpoint{a.sound, a.healthy}
 	}
 	return last
 }

@@ -5,12 +5,10 @@ import (
 	"regexp"
 	"slices"
 
-	"mgtrace/constraints/describe"
 	"mgtrace/constraints/eval"
 	"mgtrace/mgpp"
 	"mgtrace/report"
 	"mgtrace/session/symbol"
-	"mgtrace/trace"
 )
 
 // What a store that could not be probed has written is not known until memory is looked at, when the program has crashed or ended: up
@@ -44,31 +42,22 @@ func (a *Analysis) probed(found []eval.Inconsistency, now mgpp.Timestamp) []eval
 	if len(u.lines) == 0 {
 		return found
 	}
-	return slices.DeleteFunc(slices.Clone(found), func(inc eval.Inconsistency) bool { // the list is the checker's
-		for _, d := range a.Checker.Eval(inc.Instance, view).Deps {
-			if d.Kind != eval.DepBytes {
-				continue
-			}
-			if name := a.memberAt(d.Addr, view); name != "" && u.writes(name) {
-				if len(u.unjudged) == 0 {
-					u.example = fmt.Sprintf("%s depends on %s", a.Checker.Label(inc.Instance), name)
-				}
-				u.unjudged[inc.Instance] = true
-				return true
-			}
+	cells := locatorCells{a.Graph}
+	return a.without(found, view, func(in eval.Instance, d eval.Dep) bool {
+		cell, ok := cells.Cell(d.Addr, view)
+		if !ok {
+			return false
 		}
-		return false
+		name := symbol.MemberOf(cell.Path).Name
+		if name == "" || !u.writes(name) {
+			return false
+		}
+		if len(u.unjudged) == 0 {
+			u.example = fmt.Sprintf("%s depends on %s", a.Checker.Label(in), name)
+		}
+		u.unjudged[in] = true
+		return true
 	})
-}
-
-// memberAt is the name of the member that lies at an address in a node; "": there is none.
-func (a *Analysis) memberAt(addr trace.Addr, view mgpp.View) string {
-	for _, o := range a.Graph.At(view, addr) {
-		if f, ok := describe.BareFieldAt(a.Graph, view, o, addr); ok {
-			return symbol.MemberOf(f.Path).Name
-		}
-	}
-	return ""
 }
 
 // writes: the text of one of the statements assigns to a member, or hands out its address, as it does to what is atomic.
