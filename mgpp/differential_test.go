@@ -209,7 +209,7 @@ func (g *generator) member(t *testing.T) {
 
 // TestDifferential compares every query at every time with the reference.
 func TestDifferential(t *testing.T) {
-	rounds := 80
+	rounds := 60
 	if testing.Short() {
 		rounds = 10
 	}
@@ -380,7 +380,7 @@ func (g *generator) compareNode(t *testing.T, v View, id NodeID, n refNode, at u
 	if b.Newest != Timestamp(newest) {
 		t.Errorf("node %d: newest of %d bytes at %#x is %d, want %d (without %v)", id, size, a, b.Newest, newest, undone)
 	}
-	for off, size := 0, 1+g.rnd.IntN(8); off+size <= len(n.bytes); off += 1 + g.rnd.IntN(8) {
+	for off, size := g.rnd.IntN(8), 1+g.rnd.IntN(8); off+size <= len(n.bytes); off += 1 + g.rnd.IntN(48) {
 		g.compareNumber(t, v, trace.Addr(n.start)+trace.Addr(off), size)
 	}
 	g.compareNumber(t, v, trace.Addr(n.end())-4, 8)

@@ -26,7 +26,7 @@ func TestPutOff(t *testing.T) {
 			return
 		}
 		put[s.spec.Types[0].Name] = true
-		for i := range 40 {
+		for i := range 14 {
 			steps := 1 + s.r.IntN(4)*s.r.IntN(12)
 			if i == 0 && s.r.IntN(2) == 0 { // so many that writes are not looked at any more
 				steps = 200
