@@ -107,8 +107,22 @@ func (a *Analysis) inconsistency(inc eval.Inconsistency, total int, v mgpp.View)
 	slices.Sort(nodes)
 	for _, o := range slices.Compact(nodes) {
 		r.Values = append(r.Values, a.values(o, v))
+		a.overruled(o)
 	}
 	return r
+}
+
+// overruled warns of a node that is broken, and that a rule has made a node of another type than the program's code takes it for.
+func (a *Analysis) overruled(o graph.ObjID) {
+	host := a.Graph.Object(o).Host
+	if a.Typing == nil || host == 0 {
+		return
+	}
+	n := a.Hist.Node(host)
+	if rule, of := a.Typing.Overruled(n); of != nil {
+		a.warnOnce(fmt.Sprintf("alloc %s at %s: it takes blocks that the code uses as %s, allocated at %s; name a function, or a line, that allocates no others",
+			a.Graph.Object(o).Type.Name, rule, of.Name, a.allocatedAt(n)))
+	}
 }
 
 // notANode says of the block in which a constraint expected a node whence it comes, and why it is
@@ -120,6 +134,19 @@ func (a *Analysis) notANode(n mgpp.Node) string {
 	if is, _, _ := a.Typing.TypeOf(n); is != nil {
 		return "" // a node, but of another type
 	}
+	from := a.allocatedAt(n)
+	if from == "" {
+		return ""
+	}
+	text := fmt.Sprintf(", but into a block of %d bytes that is no node: allocated at %s", n.Size, from)
+	if nt := a.Typing.Unruled(n); nt != nil {
+		text += fmt.Sprintf(", which no `alloc %s at …;` names", nt.Name)
+	}
+	return text
+}
+
+// allocatedAt is where a block was allocated, and by whose call; "": that is not known.
+func (a *Analysis) allocatedAt(n mgpp.Node) string {
 	s := a.Statement(n.Stack[0]-1, n.Stack)
 	if s.File == "" {
 		return ""
@@ -129,11 +156,7 @@ func (a *Analysis) notANode(n mgpp.Node) string {
 	for _, p := range places[:min(len(places), 2)] {
 		from = append(from, fmt.Sprintf("%s:%d in %s", p.File, p.Line, p.Function))
 	}
-	text := fmt.Sprintf(", but into a block of %d bytes that is no node: allocated at %s", n.Size, strings.Join(from, ", called from "))
-	if nt := a.Typing.Unruled(n); nt != nil {
-		text += fmt.Sprintf(", which no `alloc %s at …;` names", nt.Name)
-	}
-	return text
+	return strings.Join(from, ", called from ")
 }
 
 func (a *Analysis) constraint(i eval.Instance) *check.Constraint {

@@ -123,15 +123,5 @@ func (a *Analysis) member(t *types.Type, off int64) (path string, of *types.Type
 
 // ofNodes: nodes, or members of nodes that are structures, have this type.
 func (a *Analysis) ofNodes(t *types.Type) bool {
-	return t.Kind == types.Struct && slices.ContainsFunc(a.spec.Types, func(n *check.NodeType) bool { return n.Layout != nil && hasType(n.Layout, t, 0) })
-}
-
-// hasType: a type is another one, or has members of it.
-func hasType(t, u *types.Type, depth int) bool {
-	if typing.SameType(t, u) {
-		return true
-	}
-	return depth < 4 && slices.ContainsFunc(t.Members, func(m types.Member) bool {
-		return m.Type != nil && m.Type.Kind == types.Struct && hasType(m.Type, u, depth+1)
-	})
+	return t.Kind == types.Struct && slices.ContainsFunc(a.spec.Types, func(n *check.NodeType) bool { return n.Layout != nil && typing.Within(t, n.Layout) })
 }

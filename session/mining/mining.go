@@ -154,17 +154,7 @@ func about(obj *objfile.File, f objfile.Func, names []string) bool {
 // recursive: a structure with a pointer to its own kind, or to a part of its own
 // kind, such as a link.
 func recursive(t *types.Type) bool {
-	return t.Kind == types.Struct && slices.ContainsFunc(t.PointerFields(), func(s types.Scalar) bool { return within(s.Type.Elem, t, 0) })
-}
-
-// within reports whether a type is the structure, or a structure in it.
-func within(part, whole *types.Type, depth int) bool {
-	if part == nil || part.Kind != types.Struct {
-		return false
-	}
-	return typing.SameType(part, whole) || depth < 4 && slices.ContainsFunc(whole.Members, func(m types.Member) bool {
-		return m.Type != nil && m.Type.Kind == types.Struct && within(part, m.Type, depth+1)
-	})
+	return t.Kind == types.Struct && slices.ContainsFunc(t.PointerFields(), func(s types.Scalar) bool { return typing.Within(s.Type.Elem, t) })
 }
 
 // Options say what of a recording is looked at.

@@ -47,7 +47,8 @@ type Verdict struct {
 	sized  bool // nothing told: size decides
 	many   bool // the code allocates many of the type, as far as is seen
 	// row is the ARRAY whose elements are of this type as well: a block of two or more is one. nil: there is none.
-	row *check.NodeType
+	row  *check.NodeType
+	rule *check.AllocRule // that said so; nil: none did
 }
 
 // sizeSite is an allocation site that is typed by size.
@@ -405,6 +406,23 @@ func (t *Blocks) Unruled(n mgpp.Node) *check.NodeType {
 	return nil
 }
 
+// Overruled is the structure as which the program's code takes a block that a rule gives another type, neither of which is
+// a part of the other, and what the rule names. nil: there is no such structure.
+func (t *Blocks) Overruled(n mgpp.Node) (rule string, of *types.Type) {
+	v, ok := t.ByRule(n.Stack)
+	if !ok || v.Type.Array || v.Type.Layout == nil {
+		return "", nil
+	}
+	e := t.Evidence(n.Alloc, n.Stack)
+	if e.Type == nil || e.Type.Name == "" || e.Type.Kind != types.Struct || Within(v.Type.Layout, e.Type) || Within(e.Type, v.Type.Layout) {
+		return "", nil
+	}
+	if h := Held(e.Type); h == nil || Within(v.Type.Layout, h) || beginsAs(h, v.Type.Layout) || beginsAs(v.Type.Layout, h) {
+		return "", nil
+	}
+	return placeOf(v.rule), e.Type
+}
+
 func fits(nt *check.NodeType, e evidence.Evidence) bool {
 	if nt.Array {
 		return nt.Elem != nil && SameType(nt.Elem, e.Type) || nt.Elem == nil && nt.Layout != nil && SameType(nt.Layout, e.Type)
@@ -426,6 +444,25 @@ func SameType(a, b *types.Type) bool {
 	return a.Name != "" && cxxname.Normal(a.Name) == cxxname.Normal(b.Name)
 }
 
+// beginsAs: a structure begins with the members of another one, as the kinds of objects of an interpreter do.
+func beginsAs(t, first *types.Type) bool {
+	return len(t.Members) >= len(first.Members) && !slices.ContainsFunc(first.Members, func(m types.Member) bool {
+		return !slices.ContainsFunc(t.Members, func(o types.Member) bool { return o.Name == m.Name && o.Offset == m.Offset })
+	})
+}
+
+// Within reports whether a structure is another one, or lies in it.
+func Within(part, whole *types.Type) bool { return within(part, whole, 0) }
+
+func within(part, whole *types.Type, depth int) bool {
+	return SameType(part, whole) || depth < maxDeep && slices.ContainsFunc(whole.Members, func(m types.Member) bool {
+		return m.Type != nil && m.Type.Kind == types.Struct && within(part, m.Type, depth+1)
+	})
+}
+
+// maxDeep bounds how deep a structure lies in another.
+const maxDeep = 4
+
 // ByStack: what types a block may be any of the calls that led to its allocation.
 func (t *Blocks) ByStack() bool { return len(t.spec.Allocs) > 0 }
 
@@ -440,7 +477,7 @@ func (t *Blocks) ByRule(stack []trace.Addr) (Verdict, bool) {
 				r := &t.spec.Allocs[i]
 				if t.names(r, f, pc) {
 					t.ruled[r] = true
-					return Verdict{Type: r.Type, Offset: r.Offset, Why: "alloc rule"}, true
+					return Verdict{Type: r.Type, Offset: r.Offset, Why: "alloc rule", rule: r}, true
 				}
 			}
 		}
