@@ -363,6 +363,23 @@ func TestParamsABI(t *testing.T) {
 	}
 }
 
+// A number that is kept in an integer has no type to say which enumerator is meant: its scope may be left out where
+// all that there are of the name are one number.
+func TestConstant(t *testing.T) {
+	x := &typeIndex{consts: map[string]constant64{}}
+	for name, v := range map[string]int64{
+		"re::Star": 7, "re::Op::Star": 7, "re::Text": 1, "ui::Text": 2, "Text": 3, "re::Plus": 4, "ui::Plus": 5, "std::__1::relaxed": 6,
+	} {
+		x.addConst(name, v)
+	}
+	for name, want := range map[string]int64{"Star": 7, "Op::Star": 7, "Text": 3, "ui::Text": 2, "Plus": -1, "tar": -1, "relaxed": -1} {
+		v, ok := x.constant(name)
+		if ok = ok && !v.ambiguous; ok != (want >= 0) || ok && v.v != want {
+			t.Errorf("%s is %d, %v; %d was expected", name, v.v, ok, want)
+		}
+	}
+}
+
 func TestCXXTypes(t *testing.T) {
 	for _, c := range judged {
 		f := open(t, compileOnce(t, c, cxxProgram...), Options{})
@@ -376,8 +393,10 @@ func TestCXXTypes(t *testing.T) {
 		if b := node.Members[0]; !b.Base || b.Type.Name != "Base" || !b.Type.Members[0].VTable {
 			t.Errorf("%s: %s", c.name(), spellType(node, 2))
 		}
-		if v, ok := u.Const("Color::Red"); !ok || v != -1 {
-			t.Errorf("Color::Red = %d, %v", v, ok)
+		for name, want := range map[string]int64{"Color::Red": -1, "Red": -1, "Node::Right": 1, "Right": 1} {
+			if v, ok := u.Const(name); !ok || v != want {
+				t.Errorf("%s = %d, %v", name, v, ok)
+			}
 		}
 		for _, name := range []string{"Node::nil", "Node::count", "forest::counter", "table", "secret"} {
 			if name == "secret" && !strings.Contains(c.flags, "-O0") {

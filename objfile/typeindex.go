@@ -305,6 +305,24 @@ func (x *typeIndex) addConst(name string, v int64) {
 	x.consts[name] = constant64{v, ok && (have.ambiguous || have.v != v)}
 }
 
+// constant finds the enumerator that a specification means: that of this very name, else the one whose name ends with it
+// ("Leaf" is "tree::Kind::Leaf"), if all that do are one number. A number that the program keeps in an integer
+// or a bit-field has no type to which its enumerator belongs. Those of the C++ library are not meant.
+func (x *typeIndex) constant(name string) (constant64, bool) {
+	v, found := x.consts[name]
+	if found {
+		return v, true
+	}
+	for full, c := range x.consts {
+		if !strings.HasSuffix(full, "::"+name) || strings.HasPrefix(full, "std::") || strings.HasPrefix(full, "__gnu_cxx::") {
+			continue
+		}
+		c.ambiguous = c.ambiguous || found && (v.ambiguous || v.v != c.v)
+		v, found = c, true
+	}
+	return v, found
+}
+
 // lookup finds the types that a specification means by a normal name: those of
 // this very name, else those whose plain name is the same, else the only one whose
 // name ends with it ("Lru::Entry" is "cache::Lru<int>::Entry" if there is no other),

@@ -112,7 +112,7 @@ func (c *converter) TypeNames() []string {
 func (c *converter) Const(name string) (int64, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	v, ok := c.index().consts[name]
+	v, ok := c.index().constant(name)
 	return v.v, ok && !v.ambiguous
 }
 
