@@ -63,6 +63,7 @@ type Pattern struct {
 	symbol   string   // what it stands for, if it is the name of a symbol
 	name     string   // normal, without parameters
 	key      string   // its Plain
+	last     string   // as lastOf has it
 	params   []string // normal; nil: any
 	anyParam bool     // "(*)"
 
@@ -78,6 +79,9 @@ func Parse(s string) Pattern {
 		p.symbol = Demangle(s)
 	}
 	p.key = Plain(p.name)
+	if !strings.HasPrefix(s, "_Z") && !strings.HasPrefix(s, "_R") && !strings.Contains(p.name, ".") { // no symbol, which says it in its own way
+		p.last = lastOf(WithoutArgs(p.name))
+	}
 	if has {
 		p.params = normalParams(params)
 		p.anyParam = len(p.params) == 1 && p.params[0] == "*"
@@ -93,6 +97,7 @@ type Name struct {
 	full    string   // qualified, with template arguments, without parameters
 	key     string   // its Plain
 	plain   string   // without template arguments
+	last    string   // as lastOf has it
 	linkage string   // of the symbol table,
 	base    string   // and without a clone's suffix
 	params  []string // normal; nil if the name does not say
@@ -104,8 +109,18 @@ type Name struct {
 // Of is the name of a symbol, or a demangled one.
 func Of(linkage string) Name {
 	n := of(linkage)
-	n.anonymous = strings.Contains(n.full, anonymous)
+	n.anonymous, n.last = strings.Contains(n.full, anonymous), lastOf(n.plain)
 	return n
+}
+
+// lastOf is the last component of a name without template arguments; "" of operators, of what has brackets, and of patterns,
+// which may be spelt in several ways.
+func lastOf(plain string) string {
+	last := plain[strings.LastIndexByte(plain, ':')+1:]
+	if strings.ContainsAny(last, "*(){}<>") || strings.Contains(plain, "operator") {
+		return ""
+	}
+	return last
 }
 
 // anonymous is how the name of a namespace without a name begins.
@@ -241,7 +256,7 @@ func Closest[T any](find func(Closeness) []T) []T {
 // Match says whether the pattern means a function, if it says so much of its name.
 func (p *Pattern) Match(n *Name, how Closeness) bool {
 	matches := func(want, name string) bool {
-		return (how == Begun || p.mayMatch(want, n, name)) && matchName(want, name, how)
+		return p.mayMatch(want, n, name, how) && matchName(want, name, how)
 	}
 	if p.name != n.linkage && p.name != n.base && (p.symbol == "" || p.symbol != n.linkage) &&
 		!matches(p.name, n.full) && !matches(p.key, n.key) && !matches(p.name, n.plain) {
@@ -291,8 +306,11 @@ func matchName(want, name string, how Closeness) bool {
 
 // mayMatch says whether a name ends with what follows the pattern's last "*": most do not,
 // and it can match only then. A name in a namespace without a name may be written without
-// that.
-func (p *Pattern) mayMatch(want string, n *Name, name string) bool {
+// that. Where template arguments may be left out, the last components have to be the same.
+func (p *Pattern) mayMatch(want string, n *Name, name string, how Closeness) bool {
+	if how == Begun {
+		return p.last == "" || n.last == "" || p.last == n.last
+	}
 	return n.anonymous || p.anonymous || strings.HasSuffix(name, want[strings.LastIndexByte(want, '*')+1:])
 }
 

@@ -52,11 +52,30 @@ func TestFind(t *testing.T) {
 		"remove":     nil,
 	} {
 		check(t, pattern, Find(pattern, names), want)
+		check(t, pattern+", indexed", indexed(pattern, names), want)
 		if pattern == "add" { // the demangler does not know a C clone
 			continue
 		}
 		check(t, pattern+", demangled", Find(pattern, pretty), want)
 	}
+}
+
+// indexed is Find by way of an index: each that is meant has to be a candidate.
+func indexed(pattern string, names []Name) []int {
+	var funcs [][]Name
+	for _, n := range names {
+		funcs = append(funcs, []Name{n})
+	}
+	p := Parse(pattern)
+	candidates := NewIndex(funcs).Candidates(&p)
+	return Closest(func(how Closeness) (found []int) {
+		for _, i := range candidates {
+			if p.Match(&names[i], how) {
+				found = append(found, i)
+			}
+		}
+		return found
+	})
 }
 
 func check(t *testing.T, pattern string, got, want []int) {

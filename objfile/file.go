@@ -45,6 +45,7 @@ type File struct {
 	funcs     []Func
 	namesOnce sync.Once
 	names     [][]cxxname.Name // of funcs
+	byName    *cxxname.Index   // of names
 	globOnce  sync.Once
 	globals   []global
 	placeless []global // variables of files that lie at no one place: in pieces, or nowhere

@@ -54,7 +54,7 @@ func (f *File) readFuncs() {
 
 // allNames returns the names of the functions of Funcs, for patterns: the symbol's, and
 // those of its aliases.
-func (f *File) allNames() [][]cxxname.Name {
+func (f *File) allNames() ([][]cxxname.Name, *cxxname.Index) {
 	f.namesOnce.Do(func() {
 		funcs := f.Funcs()
 		f.names = make([][]cxxname.Name, len(funcs))
@@ -64,8 +64,9 @@ func (f *File) allNames() [][]cxxname.Name {
 				f.names[i] = append(f.names[i], cxxname.Of(a))
 			}
 		})
+		f.byName = cxxname.NewIndex(f.names)
 	})
-	return f.names
+	return f.names, f.byName
 }
 
 // each calls f for 0 … n-1, by several goroutines: to take a C++ name apart takes
@@ -198,10 +199,12 @@ func (f *File) FuncsNamed(pat string) []Func {
 		}
 		return []Func{{Name: pat, Base: pat, Addr: addr}}
 	}
-	funcs, names := f.Funcs(), f.allNames()
+	funcs := f.Funcs()
+	names, index := f.allNames()
 	p := cxxname.Parse(pat)
+	candidates := index.Candidates(&p)
 	return cxxname.Closest(func(how cxxname.Closeness) (found []Func) {
-		for i := range funcs {
+		for _, i := range candidates {
 			if name, ok := matchFunc(&p, &funcs[i], names[i], how); ok {
 				fn := funcs[i]
 				if name > 0 { // an alias: the name that was asked for
