@@ -372,13 +372,13 @@ func (m *maker) loop(key, words, lo, hi, left, op, right string, a *table) *cand
 }
 
 // index makes a statement that a number is the place of an element: each place at which it
-// holds is evidence.
+// holds is evidence, but for the first one. Where no array has a second element any number that is 0 is the place, and any modulo the length.
 func (m *maker) index(key, words, hi, guard, number string, a *table) *candidate {
 	if guard != "" {
 		guard += " => "
 	}
 	c := m.say(key, words, fmt.Sprintf("%s X;  for I in 0 to %s, %s%s == I;", m.name, hi, guard, number)).needs(a)
-	c.need, c.family = 8, guard+number
+	c.need, c.family, c.placed = 8, guard+number, true
 	return c
 }
 

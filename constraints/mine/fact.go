@@ -95,6 +95,14 @@ func (c *candidate) weigh() {
 	if c.seen == nil {
 		c.Distinct = min(c.Held, maxSamples) // no cycles: of nodes
 	}
+	if c.placed {
+		c.Distinct = 0
+		for i := range c.seen {
+			if i.Index[0] > 0 {
+				c.Distinct++
+			}
+		}
+	}
 	if c.share > 0 {
 		c.odds, c.Chance = c.share, math.Pow(c.share, float64(c.Distinct))
 	}
@@ -129,6 +137,8 @@ func (c *candidate) justified() (bool, string) {
 	switch {
 	case c.Held == 0:
 		return false, "never applied"
+	case c.placed && c.Distinct == 0:
+		return false, "seen on first elements only"
 	case c.Distinct < c.need:
 		return false, "seen on " + plural(c.Distinct, "instance", "different instances") + " only"
 	case c.Views < c.states:

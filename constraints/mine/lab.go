@@ -27,6 +27,7 @@ type candidate struct {
 	need        int      // different instances that make it more than an accident; 0: enough
 	states      int      // in so many states it must have been seen
 	crowd       int      // a state counts only with so many instances; 0: with any
+	placed      bool     // only instances with an index above 0 count
 	implies     []string // keys of candidates that need not be said beside it
 	arrays      []string // ARRAY types that it needs
 	family      string   // of those of one family one is enough; "": it has none

@@ -54,6 +54,24 @@ func TestWeigh(t *testing.T) {
 
 // TestAgree: a helper at which much fails is no C-point; a fact that fails here and
 // there is none.
+// Of arrays that never have a second element any number that is 0 is the place of the first one; of such as have, what is
+// behind that tells.
+func TestWeighPlaces(t *testing.T) {
+	for elements, want := range map[int64]bool{1: false, 2: true} {
+		c := &candidate{need: 8, placed: true, seen: map[eval.Instance]bool{}}
+		for node := range 10 {
+			for i := range elements {
+				c.seen[eval.Instance{Nodes: [4]graph.ObjID{graph.ObjID(node + 1)}, Index: [3]int64{i}}] = true
+			}
+		}
+		c.Held = len(c.seen)
+		c.weigh()
+		if good, why := c.justified(); good != want {
+			t.Errorf("arrays of %d: %v (%s)", elements, good, why)
+		}
+	}
+}
+
 func TestAgree(t *testing.T) {
 	fact := func(key string, fails ...int) *candidate {
 		c := &candidate{key: key, fails: map[int]int{}}
