@@ -1,0 +1,50 @@
+package eval_test
+
+import (
+	"slices"
+	"testing"
+
+	"mgtrace/constraints/eval"
+	"mgtrace/constraints/graph"
+	"mgtrace/mgpp"
+	"mgtrace/trace"
+)
+
+// owned is a world whose nodes end with the count of their owners, 4 bytes behind them, and not with their blocks.
+type owned struct{ *world }
+
+func (o owned) Owners(mgpp.Node) int64 { return 16 }
+
+// A pointer to a node that has ended in a block that lives on, as std::weak_ptr keeps it, dangles: for nothing has to be
+// declared there.
+func TestEnded(t *testing.T) {
+	w := newWorld(t, "struct link { struct link *next, *prev; }; type link; back: link X;  X.prev != NULL => X.prev.next == X;")
+	w.g = graph.New(w.spec, w.h, owned{w}, graph.Options{})
+	w.c = eval.NewChecker(w.spec, w.h, w.g, eval.Options{})
+	a, b, c := w.alloc("link", 24, true), w.alloc("link", 24, true), w.alloc("link", 24, true)
+	for _, x := range []trace.Addr{a, b, c} {
+		w.put4(x+16, 1)
+	}
+	w.put8(a, uint64(b))
+	w.put8(b+8, uint64(a))
+	w.put8(b, uint64(c))
+	w.put8(c+8, uint64(b))
+	if got := w.lines(w.all()); len(got) > 0 {
+		t.Errorf("whole, and found %q", got)
+	}
+	w.put8(a, uint64(c))
+	w.put4(b+16, 0)
+	found := w.all()
+	if got, want := w.lines(found), []string{"back X=link#3: X.prev.next is undefined: X.prev is dangling"}; !slices.Equal(got, want) {
+		t.Errorf("c leads back to what has ended: %q, want %q", got, want)
+	}
+	for _, x := range found {
+		if r := w.c.Eval(x.Instance, w.h.At(w.h.Now())); r.Through != 0 || r.Block != 0 {
+			t.Errorf("%s: not judged, as if it were for want of a declaration", x.Reason)
+		}
+	}
+	w.put8(c+8, uint64(a))
+	if got := w.lines(w.all()); len(got) > 0 {
+		t.Errorf("whole again, and found %q", got)
+	}
+}
