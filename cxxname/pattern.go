@@ -57,12 +57,14 @@ func IsCold(name string) bool {
 //	List<*>::push           "*" is any characters; List::push is every List's
 //	List<int>::push         arguments that follow, as defaults do, can be left out
 //	_ZN4Tree6insertEi       a name of the symbol table
+//	Lru::get                Lru::get[abi:cxx11], as one is that returns a std::string
 //
 // Names are compared by Plain: std::string is std::__cxx11::basic_string<…>.
 type Pattern struct {
 	symbol   string   // what it stands for, if it is the name of a symbol
 	name     string   // normal, without parameters
-	key      string   // its Plain
+	bare     string   // without ABI tags
+	key      string   // its Plain, without them
 	last     string   // as lastOf has it
 	params   []string // normal; nil: any
 	anyParam bool     // "(*)"
@@ -78,9 +80,10 @@ func Parse(s string) Pattern {
 	if strings.HasPrefix(s, "_Z") {
 		p.symbol = Demangle(s)
 	}
-	p.key = Plain(p.name)
+	p.bare = untagged(p.name)
+	p.key = Plain(p.bare)
 	if !strings.HasPrefix(s, "_Z") && !strings.HasPrefix(s, "_R") && !strings.Contains(p.name, ".") { // no symbol, which says it in its own way
-		p.last = lastOf(WithoutArgs(p.name))
+		p.last = lastOf(WithoutArgs(p.bare))
 	}
 	if has {
 		p.params = normalParams(params)
@@ -95,8 +98,8 @@ func Parse(s string) Pattern {
 // Name has the spellings under which a function is found.
 type Name struct {
 	full    string   // qualified, with template arguments, without parameters
-	key     string   // its Plain
-	plain   string   // without template arguments
+	key     string   // its Plain, without ABI tags
+	plain   string   // without template arguments and ABI tags
 	last    string   // as lastOf has it
 	linkage string   // of the symbol table,
 	base    string   // and without a clone's suffix
@@ -109,8 +112,26 @@ type Name struct {
 // Of is the name of a symbol, or a demangled one.
 func Of(linkage string) Name {
 	n := of(linkage)
+	n.key, n.plain = untagged(n.key), untagged(n.plain)
 	n.anonymous, n.last = strings.Contains(n.full, anonymous), lastOf(n.plain)
 	return n
+}
+
+// untagged drops the tags that gcc appends to the names of what returns or takes types of the newer C++ library,
+// and nobody writes: "Lru::get" of "Lru::get[abi:cxx11]".
+func untagged(name string) string {
+	const tag = "[abi:"
+	for {
+		i := strings.Index(name, tag)
+		if i < 0 {
+			return name
+		}
+		end := strings.IndexByte(name[i:], ']')
+		if end < 0 {
+			return name
+		}
+		name = name[:i] + name[i+end+1:]
+	}
 }
 
 // lastOf is the last component of a name without template arguments; "" of operators, of what has brackets, and of patterns,
@@ -259,7 +280,7 @@ func (p *Pattern) Match(n *Name, how Closeness) bool {
 		return p.mayMatch(want, n, name, how) && matchName(want, name, how)
 	}
 	if p.name != n.linkage && p.name != n.base && (p.symbol == "" || p.symbol != n.linkage) &&
-		!matches(p.name, n.full) && !matches(p.key, n.key) && !matches(p.name, n.plain) {
+		!matches(p.name, n.full) && !matches(p.key, n.key) && !matches(p.bare, n.plain) {
 		return false
 	}
 	if p.params == nil || p.anyParam {

@@ -15,6 +15,8 @@ var symbols = []string{
 	"_ZSt11make_uniqueI4NodeJRiEENSt8__detail9_MakeUniqIT_E15__single_objectEDpOT0_",
 	"_ZStlsIcSt11char_traitsIcEERSt13basic_ostreamIT_T0_ES6_NSt6thread2idE",
 	"_ZZNK4Plan5applyB5cxx11EiENKUliE_clEi", // Plan::apply[abi:cxx11](int) const::{lambda(int)#1}::operator()(int) const
+	"_ZN4Plan4nameB5cxx11Ev",                // Plan::name[abi:cxx11]()
+	"_ZN4Plan5titleB5cxx11IiEESsT_",         // std::string Plan::title[abi:cxx11]<int>(int)
 	"_Z6invokeIZN4TreeaSEOS0_EUliE_EvOT_i",  // void invoke<Tree::operator=(Tree&&)::{lambda(int)#1}>(…, int)
 }
 
@@ -49,7 +51,15 @@ func TestFind(t *testing.T) {
 		"std::basic_ostream<char>& std::operator<< <std::char_traits<char> >(std::basic_ostream<char>&, char const*)": {6},
 		"std::basic_ostream<char>& std::operator<< <char>(std::basic_ostream<char>&, std::thread::id)":                {8},
 		"operator<<": {6, 8},
-		"remove":     nil,
+		// gcc's tags may be left out.
+		"Plan::name":              {10},
+		"name()":                  {10},
+		"Plan::name[abi:cxx11]":   {10},
+		"Plan::name[abi:cxx11]()": {10},
+		"Plan::title<int>":        {11},
+		"Plan::title":             {11},
+		"Plan::title[abi:cxx11]":  {11},
+		"remove":                  nil,
 	} {
 		check(t, pattern, Find(pattern, names), want)
 		check(t, pattern+", indexed", indexed(pattern, names), want)

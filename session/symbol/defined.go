@@ -13,10 +13,7 @@ import (
 // some (clang) tell of none of these in the debug information. So the text is asked. Or a macro has given it another name,
 // as headers do to keep a library's names apart.
 func (p *Program) Defined(pattern string) (file string, line int, as string) {
-	name, _, _ := strings.Cut(cxxname.WithoutArgs(pattern), "(")
-	if i := strings.LastIndex(name, "::"); i >= 0 {
-		name = name[i+2:]
-	}
+	name := lastPart(pattern)
 	if !identifier.MatchString(name) {
 		return "", 0, ""
 	}
@@ -37,11 +34,17 @@ func (p *Program) Defined(pattern string) (file string, line int, as string) {
 	return "", 0, ""
 }
 
+// lastPart is the name of a function in its text: "get" of "Lru<int>::get(int)".
+func lastPart(function string) string {
+	name, _, _ := strings.Cut(cxxname.WithoutArgs(function), "(")
+	return name[strings.LastIndexByte(name, ':')+1:]
+}
+
 // compiledFrom is the function that was compiled from what a line of a file defines, if that has another name in the text.
 func (p *Program) compiledFrom(file string, line int, text string) string {
 	for _, f := range p.Objs {
 		for _, fn := range f.Funcs() {
-			if fn.Line == line && filepath.Clean(fn.File) == filepath.Clean(file) && definedAt(text, fn.Base) != line {
+			if fn.Line == line && filepath.Clean(fn.File) == filepath.Clean(file) && definedAt(text, lastPart(fn.Base)) != line {
 				return fn.Base
 			}
 		}

@@ -41,3 +41,14 @@ auto Tree::top() -> Node * { return root; }
 		}
 	}
 }
+
+// A function of another class whose text has the name that was asked for has it in the text and for the compiler: no macro did it.
+func TestLastPart(t *testing.T) {
+	for function, want := range map[string]string{
+		"get": "get", "Arena::get(unsigned long)": "get", "Lru<a::Key, int>::get(a::Key const&) const": "get", "void push<a::T>(a::T*)": "void push",
+	} {
+		if got := lastPart(function); got != want {
+			t.Errorf("%s: %q, want %q", function, got, want)
+		}
+	}
+}
