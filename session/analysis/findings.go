@@ -472,19 +472,30 @@ func PlacesOf(frames []objfile.Frame) []report.Place {
 // calledFrom names the calls of a stack, as far as they are the program's own and their
 // source is known.
 func (a *Analysis) calledFrom(stack []trace.Addr) []report.Place {
-	var out []report.Place
+	var frames []objfile.Frame
 	for _, ret := range stack {
 		if im, ok := a.Symbols.Image(ret - 1); !ok || !im.Traced {
-			return out
+			break
 		}
-		for _, f := range a.Symbols.Frames(ret - 1) {
-			if f.File == "" || len(out) == maxCallers {
-				return out
-			}
-			out = append(out, report.Place{File: symbol.Short(f.File), Line: f.Line, Function: f.Function})
+		calls := a.Symbols.Frames(ret - 1)
+		i := slices.IndexFunc(calls, func(f objfile.Frame) bool { return f.File == "" })
+		if i >= 0 {
+			frames = append(frames, calls[:i]...)
+			break
 		}
+		frames = append(frames, calls...)
 	}
-	return out
+	return ownCalls(frames)
+}
+
+// ownCalls are the calls that are shown of those that led to a statement, innermost first. Where the program's own allocator or
+// destructor is called by a container of a library, as many frames lie in the library's headers, which nobody asks for.
+func ownCalls(frames []objfile.Frame) []report.Place {
+	own := slices.DeleteFunc(slices.Clone(frames), func(f objfile.Frame) bool { return objfile.SystemHeader(f.File) })
+	if len(own) == 0 {
+		own = frames
+	}
+	return PlacesOf(own[:min(len(own), maxCallers)])
 }
 
 // when tells the time of a change: "change 48,112, in call 511 of insert".
