@@ -25,6 +25,9 @@ func Change(g *graph.Graph, h *mgpp.History, t mgpp.Timestamp) string {
 		}
 		return at(g, h, op.Addr, t) + " entered the structure"
 	}
+	if o := g.Former(op.Node); o != 0 && g.Object(o).Death == t { // its block lives on
+		return g.Name(o) + " was destroyed: its last owner gave it up"
+	}
 	return written(g, h, op)
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"mgtrace/constraints/check"
 	"mgtrace/constraints/describe"
 	"mgtrace/constraints/graph"
 	"mgtrace/constraints/graph/graphtest"
@@ -158,6 +159,30 @@ func TestChange(t *testing.T) {
 	} {
 		if got := name(c.at); got != c.want {
 			t.Errorf("change %d:\n got %s\nwant %s", c.at, got, c.want)
+		}
+	}
+}
+
+// shared are nodes behind a count of their owners.
+type shared struct{ spec *check.Spec }
+
+func (s shared) TypeOf(mgpp.Node) (*check.NodeType, int64, string) {
+	return s.spec.Types[0], 16, "test"
+}
+func (s shared) Owners(mgpp.Node) int64 { return 8 }
+
+// The write that ends a node before its block is told as what it does.
+func TestDestroyed(t *testing.T) {
+	w := graphtest.New(t, kinds)
+	g := graph.New(w.G.Spec(), w.H, shared{w.G.Spec()}, graph.Options{})
+	w.Alloc("node", 0x1000, 16+nodeSize)
+	owners := uint64(3)
+	for _, want := range []string{"4 bytes at 0x1008", "4 bytes at 0x1008", "node#1 was destroyed: its last owner gave it up"} {
+		owners--
+		at := w.Put(0x1008, 4, owners)
+		g.Advance()
+		if got := describe.Change(g, w.H, at); got != want {
+			t.Errorf("%d owners: %s", owners, got)
 		}
 	}
 }

@@ -33,14 +33,18 @@ func TestEnded(t *testing.T) {
 		t.Errorf("whole, and found %q", got)
 	}
 	w.put8(a, uint64(c))
-	w.put4(b+16, 0)
+	died := w.put4(b+16, 0)
 	found := w.all()
 	if got, want := w.lines(found), []string{"back X=link#3: X.prev.next is undefined: X.prev is dangling"}; !slices.Equal(got, want) {
 		t.Errorf("c leads back to what has ended: %q, want %q", got, want)
 	}
 	for _, x := range found {
-		if r := w.c.Eval(x.Instance, w.h.At(w.h.Now())); r.Through != 0 || r.Block != 0 {
+		r := w.c.Eval(x.Instance, w.h.At(w.h.Now()))
+		if r.Through != 0 || r.Block != 0 {
 			t.Errorf("%s: not judged, as if it were for want of a declaration", x.Reason)
+		}
+		if got := eval.LastChange(w.c, r.Deps, w.h.Now()); got != died {
+			t.Errorf("%s: last changed at %d, and not at %d, when what it leads to ended", x.Reason, got, died)
 		}
 	}
 	w.put8(c+8, uint64(a))

@@ -430,6 +430,9 @@ func (e *env) recordTarget(p value) {
 		e.rec.dep(Dep{Kind: DepLife, Obj: p.obj})
 	case p.node != 0:
 		e.rec.dep(Dep{Kind: DepLife, Node: p.node})
+		if o := e.ended(p); o != 0 { // before its block, and that is why it is not led to
+			e.rec.dep(Dep{Kind: DepLife, Obj: o})
+		}
 	}
 	if p.kind == pointer && p.tgt != mgpp.Null {
 		// What has left may lie in what has not: in a declared global, say.
