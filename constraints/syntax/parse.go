@@ -108,6 +108,12 @@ func (p *parser) unexpected(want string) {
 		p.fail(t.pos, "leave out the `&`: a node stands for its address, and a pointer is equal to a node that it points into")
 	case t.is("*") && want == aValue:
 		p.fail(t.pos, "leave out the `*`: a dot or an index leads through a pointer: X.next.key, X.table[0]")
+	case t.is("::") && want != aValue && p.peek(1).kind == tokIdent:
+		last := 1
+		for p.peek(last+1).is("::") && p.peek(last+2).kind == tokIdent {
+			last += 2
+		}
+		p.fail(t.pos, "%s is expected here, but there is `::`; an enumerator is named without its scope: %s", want, p.peek(last).text)
 	case t.is("||") && want != "":
 		p.fail(t.pos, "%s is expected here; `||` stands only between the two assignments of a rule: write `or` for a logical or", want)
 	}
