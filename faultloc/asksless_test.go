@@ -1,0 +1,33 @@
+package faultloc
+
+import (
+	"strings"
+	"testing"
+)
+
+const backSpec = `
+struct link { struct link *next, *prev; long key; };
+struct chain { struct link *first, *last; };
+type link;
+type chain;
+together chain, link;
+`
+
+// TestAsksLess: a node that was put in before another one leads to it rightly, and what is missing is the way back, though without the
+// pointer nothing would be broken either. Where nothing made the way back outdated, the pointer is wrong.
+func TestAsksLess(t *testing.T) {
+	const before = "20: c = calloc chain\n21: a = malloc link\n22: a.key = 5\n23: a.next = NULL\n24: a.prev = NULL\n25: c.first = a\n26: c.last = a\ncpoint\n"
+	for _, law := range []string{"back: link X; X.next == NULL or X.next.prev == X;\n", "back: link X; X.next != NULL => X.next.prev == X;\n"} {
+		for program, want := range map[string]string{
+			"30: x = malloc link\n31: x.key = 1\n32: x.prev = NULL\n33: x.next = a\n35: c.first = x":                 "outdated",
+			"30: x = malloc link\n31: x.key = 1\n32: x.prev = NULL\n33: x.next = a\n34: a.prev = x\n35: c.first = x": "none",
+			"30: x = malloc link\n31: x.key = 9\n32: x.prev = a\n33: x.next = a\n34: a.next = x\n35: c.last = x":     "wrote 33",
+		} {
+			w := newWorld(t, backSpec+law)
+			w.run(before + program)
+			if got := first(Locate(w.input()), Outdated); !strings.Contains(got, want) {
+				t.Errorf("%s%s: %s, want %s", law, program, got, want)
+			}
+		}
+	}
+}
