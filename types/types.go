@@ -86,6 +86,9 @@ func (t *Type) IsPointerTo() bool {
 	return t != nil && t.Kind == Pointer && t.Elem != nil && t.Elem.Kind != Void && t.Elem.Kind != Func
 }
 
+// HasMembers reports whether t is a structure, a class or a union.
+func (t *Type) HasMembers() bool { return t.Kind == Struct || t.Kind == Union }
+
 // Alignment returns the alignment of t in bytes: the declared one, else the
 // natural one (System V ABI for x86-64, 3.1.2). It is at least 1.
 func (t *Type) Alignment() int64 {

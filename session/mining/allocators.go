@@ -2,6 +2,7 @@ package mining
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"mgtrace/objfile"
@@ -20,8 +21,9 @@ func allocatorHint(s *symbol.Table) string {
 			continue
 		}
 		for _, f := range im.Obj.Funcs() {
-			if n := sizeArgument(im.Obj, &f); n > 0 && len(found) < maxHinted {
-				found = append(found, fmt.Sprintf("--alloc '%s(size=%d)'", f.Base, n))
+			n := sizeArgument(im.Obj, &f)
+			if hint := fmt.Sprintf("--alloc '%s(size=%d)'", f.Base, n); n > 0 && len(found) < maxHinted && !slices.Contains(found, hint) {
+				found = append(found, hint) // a static function of a header is in each file that uses it
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"mgtrace/objfile"
+	"mgtrace/session/symbol"
 )
 
 // TestSizeArgument: which functions may be allocators, by their type, and which of their arguments is the size. What finds something by a key,
@@ -24,11 +25,45 @@ void *pool_array(size_t n, size_t size) { return pool_get(0, n * size); }
 size_t used(size_t n) { return n; }
 int main(void) { return !pool_get(0, 8) + !arena(8) + !lookup(at, 1) + !make(8) + !pool_array(1, 8) + (int)used(0); }
 `
+	obj := compiled(t, source)
+	want := map[string]int{"pool_get": 2, "arena": 1}
+	for _, f := range obj.Funcs() {
+		if got := sizeArgument(obj, &f); got != want[f.Base] {
+			t.Errorf("%s: the size is argument %d, not %d", f.Base, got, want[f.Base])
+		}
+	}
+}
+
+// TestAbout: which functions have to do with a type. A union is one as a structure is.
+func TestAbout(t *testing.T) {
+	obj := compiled(t, `
+#include <stddef.h>
+union bucket { struct { union bucket *next; int key; } s; struct { union bucket *next; double key; } d; };
+struct table { int n; union bucket *first; };
+int lookup(struct table *t) { return t->n; }
+union bucket *make(void) { return 0; }
+int count(int n) { union bucket *b = 0; return n + !b; }
+int other(int n) { return n; }
+int main(void) { struct table t = {0, 0}; return lookup(&t) + !make() + count(0) + other(0); }
+`)
+	want := map[string]bool{"lookup": true, "make": true, "count": true, "main": true}
+	for _, f := range obj.Funcs() {
+		if got := about(obj, f, []string{"bucket"}); f.File != "" && got != want[f.Base] {
+			t.Errorf("%s: about bucket is %v, not %v", f.Base, got, want[f.Base])
+		}
+	}
+	if b := (&symbol.Program{Objs: []*objfile.File{obj}}).LookupType("bucket"); len(b) != 1 || !recursive(b[0]) {
+		t.Errorf("bucket %v does not point to its own kind", b)
+	}
+}
+
+// compiled is a program of one file.
+func compiled(t *testing.T, source string) *objfile.File {
 	if _, err := exec.LookPath("gcc"); err != nil {
 		t.Skip(err)
 	}
 	dir := t.TempDir()
-	file, bin := filepath.Join(dir, "pool.c"), filepath.Join(dir, "pool")
+	file, bin := filepath.Join(dir, "prog.c"), filepath.Join(dir, "prog")
 	if err := os.WriteFile(file, []byte(source), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -39,10 +74,5 @@ int main(void) { return !pool_get(0, 8) + !arena(8) + !lookup(at, 1) + !make(8) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]int{"pool_get": 2, "arena": 1}
-	for _, f := range obj.Funcs() {
-		if got := sizeArgument(obj, &f); got != want[f.Base] {
-			t.Errorf("%s: the size is argument %d, not %d", f.Base, got, want[f.Base])
-		}
-	}
+	return obj
 }

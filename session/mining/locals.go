@@ -68,14 +68,14 @@ func inlinedLocals(p *symbol.Program, fn, why string, nodes []string) (out []che
 
 // mayHead: an object of the type may be what a structure hangs on.
 func mayHead(t *types.Type, nodes []string) bool {
-	if t == nil || t.Kind != types.Struct || t.Name == "" || strings.HasPrefix(t.Name, "std::") {
+	if t == nil || !t.HasMembers() || t.Name == "" || strings.HasPrefix(t.Name, "std::") {
 		return false
 	}
 	node := func(t *types.Type) bool {
 		if len(nodes) == 0 {
 			return t != nil && recursive(t)
 		}
-		return t != nil && t.Kind == types.Struct && slices.Contains(nodes, t.Name)
+		return t != nil && t.HasMembers() && slices.Contains(nodes, t.Name)
 	}
 	return node(t) || slices.ContainsFunc(t.Members, func(m types.Member) bool { return node(m.Type) }) ||
 		slices.ContainsFunc(t.PointerFields(), func(s types.Scalar) bool { return node(s.Type.Elem) })

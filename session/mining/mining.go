@@ -69,8 +69,8 @@ func LeadingGlobals(p *symbol.Program) []check.Variable {
 			if v.Type == nil || v.Loc.Kind != objfile.LocStatic || v.Size == 0 || v.Size > maxSize || !mine.PlainName(v.Name) || f != p.Objs[0] {
 				continue
 			}
-			pointer := v.Type.Kind == types.Pointer && v.Type.Elem != nil && v.Type.Elem.Kind == types.Struct
-			if pointer || v.Type.Kind == types.Struct && len(v.Type.PointerFields()) > 0 {
+			pointer := v.Type.Kind == types.Pointer && v.Type.Elem != nil && v.Type.Elem.HasMembers()
+			if pointer || v.Type.HasMembers() && len(v.Type.PointerFields()) > 0 {
 				out = append(out, symbol.Variable(v))
 			}
 		}
@@ -130,7 +130,7 @@ func about(obj *objfile.File, f objfile.Func, names []string) bool {
 		for t != nil && t.Kind == types.Pointer {
 			t = t.Elem
 		}
-		if t == nil || t.Kind != types.Struct {
+		if t == nil || !t.HasMembers() {
 			return false
 		}
 		if len(names) == 0 {
@@ -154,7 +154,7 @@ func about(obj *objfile.File, f objfile.Func, names []string) bool {
 // recursive: a structure with a pointer to its own kind, or to a part of its own
 // kind, such as a link.
 func recursive(t *types.Type) bool {
-	return t.Kind == types.Struct && slices.ContainsFunc(t.PointerFields(), func(s types.Scalar) bool { return typing.Within(s.Type.Elem, t) })
+	return t.HasMembers() && slices.ContainsFunc(t.PointerFields(), func(s types.Scalar) bool { return typing.Within(s.Type.Elem, t) })
 }
 
 // Options say what of a recording is looked at.
@@ -490,7 +490,7 @@ func makerOf(t *types.Type, h *mgpp.History, symbols *symbol.Table) string {
 
 // memberPath is the path from a structure to a member of a type, or to an array of such members; "" if it has none.
 func memberPath(host, part *types.Type, depth int) string {
-	if host == nil || part == nil || host.Kind != types.Struct || depth > 4 {
+	if host == nil || part == nil || !host.HasMembers() || depth > 4 {
 		return ""
 	}
 	for _, m := range host.Members {

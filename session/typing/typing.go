@@ -456,7 +456,7 @@ func Within(part, whole *types.Type) bool { return within(part, whole, 0) }
 
 func within(part, whole *types.Type, depth int) bool {
 	return SameType(part, whole) || depth < maxDeep && slices.ContainsFunc(whole.Members, func(m types.Member) bool {
-		return m.Type != nil && m.Type.Kind == types.Struct && within(part, m.Type, depth+1)
+		return m.Type != nil && m.Type.HasMembers() && within(part, m.Type, depth+1)
 	})
 }
 
