@@ -20,6 +20,7 @@ type table struct {
 	block string      // the ARRAY type of the block; "": the array is a member
 	count int64       // of a member: its elements
 	knows bool        // how many elements it has: a vector
+	room  int64       // of a block: the most elements that any was seen to have; 0: none was seen
 }
 
 // maxTables bounds the arrays of a type that laws are made of.
@@ -182,6 +183,21 @@ func tablesOf(t *check.NodeType, all []*check.NodeType) []*table {
 		}
 	}
 	return out[:min(len(out), maxTables)]
+}
+
+// roomOf is how many elements the largest block of an ARRAY type had, of those that were looked at.
+func (m *mining) roomOf(t *trial, block string) (most int64) {
+	for _, nt := range t.spec.Types {
+		if nt.Name != block || nt.Elem == nil || nt.Elem.Size <= 0 {
+			continue
+		}
+		for _, at := range times(m.looks) {
+			for _, o := range t.graph.Live(nt, at, nil) {
+				most = max(most, int64(t.graph.Size(o, at))/nt.Elem.Size)
+			}
+		}
+	}
+	return most
 }
 
 // fields are the names under which the array's cells are edges, in a list of fields.
@@ -347,7 +363,8 @@ func (m *maker) sizes(a *table) []size {
 		out = append(out, size{name: fmt.Sprint(a.count), text: fmt.Sprint(a.count), count: a.count})
 	}
 	for _, f := range m.fields {
-		if integer(f.typ) && f.bits[1] == 0 && f.min >= 0 && f.max >= 2 && (a.count == 0 || f.max <= a.count) {
+		fits := (a.count == 0 || f.max <= a.count) && (a.room == 0 || f.max <= a.room)
+		if integer(f.typ) && f.bits[1] == 0 && f.min >= 0 && f.max >= 2 && fits {
 			out = append(out, size{name: f.name, text: "X." + f.name, field: f})
 		}
 	}

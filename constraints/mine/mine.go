@@ -390,7 +390,11 @@ func (m *mining) laws(ctx context.Context) error {
 			mk.edgesAre(s)
 		}
 		mk.laws(s, m.globals, m.portraits)
-		mk.arraysOf(tablesOf(p.typ, base.spec.Types), m.portraits)
+		tables := tablesOf(p.typ, base.spec.Types)
+		for _, a := range tables {
+			a.room = m.roomOf(base, a.block)
+		}
+		mk.arraysOf(tables, m.portraits)
 		if len(m.portraits) > 1 {
 			mk.countsOf(m.portraits, m.found)
 		}

@@ -367,3 +367,20 @@ func TestNullByChance(t *testing.T) {
 		}
 	}
 }
+
+// TestSizes: a number that was greater than any block has elements does not say how many of them there are.
+func TestSizes(t *testing.T) {
+	word := &types.Type{Kind: types.Uint, Size: 4, Name: "unsigned int"}
+	m := maker{portrait: &portrait{typ: &check.NodeType{Name: "T"}, fields: []*field{
+		{name: "used", typ: word, min: 0, max: 9}, {name: "room", typ: word, min: 2, max: 16}, {name: "offset", typ: word, min: 0, max: 5000},
+	}}}
+	for room, want := range map[int64]string{0: "used room offset", 16: "used room", 9: "used"} {
+		var got []string
+		for _, n := range m.sizes(&table{name: "slots", block: "slots_array", room: room}) {
+			got = append(got, n.name)
+		}
+		if have := strings.Join(got, " "); have != want {
+			t.Errorf("of blocks of %d elements: %s, not %s", room, have, want)
+		}
+	}
+}
