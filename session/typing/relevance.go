@@ -321,6 +321,11 @@ func (r *Relevance) matters(t *types.Type) bool {
 	return slices.ContainsFunc(r.types, func(x *types.Type) bool { return SameType(x, t) })
 }
 
+// begins says whether a type is how one that matters begins: its size tells a block of it.
+func (r *Relevance) begins(t *types.Type) bool {
+	return slices.ContainsFunc(r.types, func(x *types.Type) bool { return begins(x, t) })
+}
+
 // holds says whether a value of a type is, or has in it, one that matters.
 func (r *Relevance) holds(t *types.Type) bool {
 	if t == nil || r.matters(t) {
@@ -440,7 +445,7 @@ func (r *Relevance) says(ret trace.Addr) matter.Says {
 		return matter.Ends
 	}
 	told := r.typing.finder.ForFrame(evidence.Frame{File: r.typing.codeOf(im), Addr: uint64(ret - im.Bias)})
-	open := told.Type == nil || r.holds(told.Type) || r.least > 0 && told.Type.Size == 1
+	open := told.Type == nil || r.holds(told.Type) || r.begins(told.Type) || r.least > 0 && told.Type.Size == 1
 	switch {
 	case told.Certain && open:
 		return matter.Open

@@ -36,6 +36,7 @@ type Blocks struct {
 	bare    map[string]*objfile.File   // see codeOf
 	several map[*check.NodeType]int64  // that blocks hold more than one of, and how many at most
 	rooms   map[string]*check.NodeType // containers whose elements lie in blocks that are no nodes
+	begun   map[string]bool            // what was said of blocks that were taken as of a type that begins as what evidence shows
 }
 
 // Verdict is what a stack decides about its blocks.
@@ -49,6 +50,9 @@ type Verdict struct {
 	// row is the ARRAY whose elements are of this type as well: a block of two or more is one. nil: there is none.
 	row  *check.NodeType
 	rule *check.AllocRule // that said so; nil: none did
+	// begins are the declared types that begin as first does, of which evidence takes the block: see Verdict.whole.
+	begins []*check.NodeType
+	first  *types.Type
 }
 
 // sizeSite is an allocation site that is typed by size.
@@ -71,7 +75,7 @@ func Sharing(finder *evidence.Finder, spec *check.Spec, symbols *symbol.Table) *
 		finder: finder,
 		stacks: map[*trace.Addr]Verdict{},
 		ruled:  map[*check.AllocRule]bool{},
-		bySize: map[trace.Addr]*sizeSite{}, several: map[*check.NodeType]int64{}, rooms: map[string]*check.NodeType{},
+		bySize: map[trace.Addr]*sizeSite{}, several: map[*check.NodeType]int64{}, rooms: map[string]*check.NodeType{}, begun: map[string]bool{},
 	}
 }
 
@@ -94,6 +98,10 @@ func (t *Blocks) TypeOf(n mgpp.Node) (*check.NodeType, int64, string) {
 	}
 	if s.sized {
 		return t.ofSize(n)
+	}
+	if nt := s.whole(n.Size); nt != nil {
+		t.begun[fmt.Sprintf("blocks of %d bytes, %s, are taken as %s, which begins as %s does (say so with: alloc %s at …)", n.Size, s.Why, nt.Name, s.first, nt.Name)] = true
+		return nt, 0, s.Why
 	}
 	if s.row != nil {
 		if k := int64(n.Size) - s.Offset; k >= 2*s.Type.Layout.Size && k%s.Type.Layout.Size == 0 {
@@ -131,6 +139,54 @@ func (t *Blocks) decide(alloc string, stack []trace.Addr) Verdict {
 	if e.Type == nil {
 		return Verdict{sized: true, Why: e.Why}
 	}
+	v := t.shown(e, stack)
+	if e.Offset == 0 {
+		v.first = e.Type
+		for _, nt := range t.spec.Types {
+			if t.eligible(nt) && !nt.Array && begins(nt.Layout, e.Type) {
+				v.begins = append(v.begins, nt)
+			}
+		}
+	}
+	return v
+}
+
+// whole is the declared type of a block that evidence takes for what the type begins with, as in C what handles several kinds of nodes
+// alike knows of them: the block is as large, and no number of what it was taken for. nil: it is what evidence says, or several may be meant.
+func (v *Verdict) whole(size uint64) (whole *check.NodeType) {
+	if len(v.begins) == 0 || int64(size)%v.first.Size == 0 {
+		return nil
+	}
+	for _, nt := range v.begins {
+		switch {
+		case uint64(nt.Layout.Size) != size:
+		case whole != nil:
+			return nil
+		default:
+			whole = nt
+		}
+	}
+	return whole
+}
+
+// begins: a structure begins with the members that another one has, of the same names, places and sizes, and goes on behind them.
+func begins(whole, first *types.Type) bool {
+	if whole == nil || whole.Kind != types.Struct || first == nil || first.Kind != types.Struct || first.Size <= 0 || first.Size >= whole.Size ||
+		len(first.Members) == 0 || len(first.Members) >= len(whole.Members) {
+		return false
+	}
+	for i := range first.Members {
+		a, b := &first.Members[i], &whole.Members[i]
+		if a.Name == "" || a.Name != b.Name || a.Offset != b.Offset || a.BitOffset != b.BitOffset || a.BitSize != b.BitSize ||
+			a.Type == nil || b.Type == nil || a.Type.Kind != b.Type.Kind || a.Type.Size != b.Type.Size {
+			return false
+		}
+	}
+	return true
+}
+
+// shown is what evidence says of blocks of any size.
+func (t *Blocks) shown(e evidence.Evidence, stack []trace.Addr) Verdict {
 	s, ok := t.ByEvidence(e)
 	if !ok || !s.Type.Array {
 		if c := t.container(stack); c != "" {
@@ -417,7 +473,7 @@ func (t *Blocks) Overruled(n mgpp.Node) (rule string, of *types.Type) {
 	if e.Type == nil || e.Type.Name == "" || e.Type.Kind != types.Struct || Within(v.Type.Layout, e.Type) || Within(e.Type, v.Type.Layout) {
 		return "", nil
 	}
-	if h := Held(e.Type); h == nil || Within(v.Type.Layout, h) || beginsAs(h, v.Type.Layout) || beginsAs(v.Type.Layout, h) {
+	if h := Held(e.Type); h == nil || Within(v.Type.Layout, h) || begins(h, v.Type.Layout) || begins(v.Type.Layout, h) {
 		return "", nil
 	}
 	return placeOf(v.rule), e.Type
@@ -442,13 +498,6 @@ func SameType(a, b *types.Type) bool {
 		return SameType(a.Elem, b.Elem)
 	}
 	return a.Name != "" && cxxname.Normal(a.Name) == cxxname.Normal(b.Name)
-}
-
-// beginsAs: a structure begins with the members of another one, as the kinds of objects of an interpreter do.
-func beginsAs(t, first *types.Type) bool {
-	return len(t.Members) >= len(first.Members) && !slices.ContainsFunc(first.Members, func(m types.Member) bool {
-		return !slices.ContainsFunc(t.Members, func(o types.Member) bool { return o.Name == m.Name && o.Offset == m.Offset })
-	})
 }
 
 // Within reports whether a structure is another one, or lies in it.
@@ -636,6 +685,7 @@ func (t *Blocks) onlyOfSize(size uint64) *check.NodeType {
 // those whose pieces were found, and which rules gave no block its type.
 func (t *Blocks) Warnings(divided func(*check.NodeType) bool) []string {
 	out := append(t.sizedSites(), t.arrays(divided)...)
+	out = append(out, slices.Sorted(maps.Keys(t.begun))...)
 	for i := range t.spec.Allocs {
 		if r := &t.spec.Allocs[i]; t.before == nil && !t.ruled[r] {
 			out = append(out, fmt.Sprintf("alloc %s at %s: no block was allocated there%s", r.Type.Name, placeOf(r), t.whyNone(r)))

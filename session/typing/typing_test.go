@@ -3,6 +3,7 @@ package typing
 import (
 	"testing"
 
+	"mgtrace/constraints/check"
 	"mgtrace/types"
 )
 
@@ -19,8 +20,7 @@ func TestSameType(t *testing.T) {
 	}
 }
 
-// A rule is not doubted where what the code takes a block for and what the rule says go together.
-func TestGoTogether(t *testing.T) {
+func TestWithin(t *testing.T) {
 	number := &types.Type{Kind: types.Int, Name: "long", Size: 8}
 	of := func(name string, members ...types.Member) *types.Type {
 		s := &types.Type{Kind: types.Struct, Name: name, Size: 8 * int64(len(members)), Members: members}
@@ -31,12 +31,56 @@ func TestGoTogether(t *testing.T) {
 	}
 	object := of("object", types.Member{Name: "count", Type: number}, types.Member{Name: "kind", Type: number})
 	list := of("list", types.Member{Name: "count", Type: number}, types.Member{Name: "kind", Type: number}, types.Member{Name: "length", Type: number})
-	label := of("label", types.Member{Name: "text", Type: number}, types.Member{Name: "kind", Type: number}, types.Member{Name: "length", Type: number})
 	derived := of("derived", types.Member{Name: "base", Type: object})
-	if !beginsAs(list, object) || beginsAs(object, list) || beginsAs(label, object) {
-		t.Error("only a list begins as an object does")
-	}
 	if !Within(object, derived) || Within(derived, object) || Within(object, list) {
 		t.Error("an object lies in what is derived from it, and nowhere else")
+	}
+}
+
+// TestWhole: what handles several kinds of nodes alike knows their first members only. A block as large as just one of the declared types
+// that begin so is of that one; what could be a number of the first, or several of the others, is what it was taken for.
+func TestWhole(t *testing.T) {
+	structure := func(name string, members ...string) *types.Type {
+		s := &types.Type{Kind: types.Struct, Name: name, Size: 8 * int64(len(members))}
+		for i, m := range members {
+			s.Members = append(s.Members, types.Member{Name: m, Offset: 8 * int64(i), Type: &types.Type{Kind: types.Pointer, Elem: s, Size: 8}})
+		}
+		return s
+	}
+	chain := structure("chain", "next", "name")
+	dep, goal := structure("dep", "next", "name", "file", "stem", "flags"), structure("goal", "next", "name", "file", "stem", "flags", "error", "where")
+	rule, pair := structure("rule", "next", "name", "deps", "cmds", "target"), structure("pair", "next", "name", "left", "right")
+	other := structure("other", "name", "next", "file", "stem", "flags")
+	for _, c := range []struct {
+		declared []*types.Type
+		size     uint64
+		want     string
+	}{
+		{[]*types.Type{dep, goal}, 40, "dep"},
+		{[]*types.Type{dep, goal}, 56, "goal"},
+		{[]*types.Type{chain, dep}, 40, "dep"},
+		{[]*types.Type{chain, dep}, 16, ""}, // the first itself
+		{[]*types.Type{pair}, 32, ""},       // may be two of the first
+		{[]*types.Type{dep, rule}, 40, ""},  // either
+		{[]*types.Type{dep}, 72, ""},
+		{[]*types.Type{other}, 40, ""}, // begins otherwise
+	} {
+		v := Verdict{first: chain}
+		for _, d := range c.declared {
+			if begins(d, chain) {
+				v.begins = append(v.begins, &check.NodeType{Name: d.Name, Layout: d})
+			}
+		}
+		got := ""
+		if nt := v.whole(c.size); nt != nil {
+			got = nt.Name
+		}
+		if got != c.want {
+			t.Errorf("%d bytes with %v declared: taken as %q, not %q", c.size, c.declared, got, c.want)
+		}
+	}
+	r := &Relevance{types: []*types.Type{dep}}
+	if !r.begins(chain) || r.begins(dep) || r.begins(other) {
+		t.Error("blocks matter that may be nodes for how they begin, and no others")
 	}
 }
