@@ -180,7 +180,7 @@ func firstWrite(in Input, c Cell, birth mgpp.Timestamp) (first mgpp.Timestamp) {
 // the last healthy C-point, and that no statement is known to change: near the statement
 // that wrote the element next to it, of an array, or else was the last to write to the same node.
 func lastHere(in Input, tb *contributions, r *Repair) (Suspect, bool) {
-	if !r.evidence(in).settles() || in.fresh(r.Cell) {
+	if !r.evidence(in).settles() || r.lastWrite(in) > in.Healthy {
 		return Suspect{}, false
 	}
 	obj := in.Cells.Object(r.Cell.Obj)

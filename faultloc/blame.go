@@ -27,7 +27,7 @@ func blame(in Input, tb *contributions, suspects []Suspect, repairs []Repair, l 
 		if len(r.Others) > 0 {
 			continue // nobody has stored one of these numbers wrongly: outdated tells beside what all are missing
 		}
-		last := in.History.LastWrite(r.Cell.Addr, uint64(r.Cell.Size), in.At)
+		last := r.lastWrite(in)
 		meant := in.History.Op(last).Kind == mgpp.OpStore && r.Orphans == 0
 		if meant {
 			suspects = accuse(in, tb, suspects, r, last, false) // of a value that was there, but wrong already
@@ -74,6 +74,9 @@ func blame(in Input, tb *contributions, suspects []Suspect, repairs []Repair, l 
 			}
 		}
 		if ok {
+			suspects = addOmitted(in, suspects, s)
+		}
+		if s, ok = beyondTag(in, r, last); ok && in.looksFor(Last) {
 			suspects = addOmitted(in, suspects, s)
 		}
 	}
@@ -129,7 +132,7 @@ func mendable(in Input, repairs []Repair) map[string]bool {
 	out := map[string]bool{}
 	for i := range repairs {
 		if r := &repairs[i]; r.Created == 0 && r.Orphans == 0 && !r.Hides {
-			if t := in.History.LastWrite(r.Cell.Addr, uint64(r.Cell.Size), in.At); t > in.Healthy && in.attributed(t) {
+			if t := r.lastWrite(in); t > in.Healthy && in.attributed(t) {
 				out[in.Statement(in.History.Op(t).PC)] = true
 			}
 		}
@@ -303,9 +306,57 @@ func (r *Repair) differs(in Input) int64 {
 // maxRewrites bounds the stores of a value that is there already.
 const maxRewrites = 64
 
-// lastChange returns the operation that gave the cell another value last.
+// lastWrite returns the newest operation that may have left what the repair changes. A pointer with a tag is two values in one word: who
+// has changed the tag alone has not left the pointer, though it wrote the whole word.
+func (r *Repair) lastWrite(in Input) mgpp.Timestamp {
+	last := in.History.LastWrite(r.Cell.Addr, uint64(r.Cell.Size), in.At)
+	part := r.part(in)
+	if part == ^uint64(0) {
+		return last
+	}
+	t := last
+	for range maxRewrites {
+		if t == 0 || !in.wrote(t) {
+			break
+		}
+		was, ok := read(in.Model.View(t-1), r.Cell.Addr, r.Cell.Size)
+		is, known := read(in.Model.View(t), r.Cell.Addr, r.Cell.Size)
+		if !ok || !known || was == is || (was^is)&part != 0 {
+			return t
+		}
+		t = in.History.LastWrite(r.Cell.Addr, uint64(r.Cell.Size), t-1)
+	}
+	return last
+}
+
+// beyondTag finds where a store of a pointer is missing beside one of its tag alone, after the last of the pointer.
+func beyondTag(in Input, r *Repair, last mgpp.Timestamp) (Suspect, bool) {
+	t := in.History.LastWrite(r.Cell.Addr, uint64(r.Cell.Size), in.At)
+	if t == last || r.part(in) != ^r.Cell.Tags || !r.evidence(in).settles() || t <= in.Healthy || !in.attributed(t) {
+		return Suspect{}, false
+	}
+	return Suspect{
+		Kind: Omitted, PC: in.History.Op(t).PC, Operation: t, Repair: r, Contributes: r.mended(in),
+		Evidence: []Evidence{r.evidence(in), {Kind: Last}},
+	}, true
+}
+
+// part is which bits of its cell the repair is about: of a pointer with a tag where it leads to, else the bits of the tag that it changes.
+func (r *Repair) part(in Input) uint64 {
+	now, ok := read(in.Model.View(in.At), r.Cell.Addr, r.Cell.Size)
+	switch change := now ^ r.Value; {
+	case r.Cell.Tags == 0 || !ok:
+		return ^uint64(0)
+	case change&^r.Cell.Tags != 0:
+		return ^r.Cell.Tags
+	default:
+		return change
+	}
+}
+
+// lastChange returns the operation that gave the cell another value last, or the part of it that is wrong.
 func (r *Repair) lastChange(in Input) mgpp.Timestamp {
-	t := in.At
+	t, part := in.At, r.part(in)
 	for range maxRewrites {
 		t = in.History.LastWrite(r.Cell.Addr, uint64(r.Cell.Size), t)
 		if t == 0 || !in.wrote(t) {
@@ -313,7 +364,7 @@ func (r *Repair) lastChange(in Input) mgpp.Timestamp {
 		}
 		was, ok := read(in.Model.View(t-1), r.Cell.Addr, r.Cell.Size)
 		is, ok2 := read(in.Model.View(t), r.Cell.Addr, r.Cell.Size)
-		if ok != ok2 || was != is {
+		if ok != ok2 || (was^is)&part != 0 {
 			break
 		}
 		t--

@@ -101,3 +101,41 @@ func TestTagSet(t *testing.T) {
 		}
 	}
 }
+
+// TestTagKept: who sets the tag of a pointer writes the whole word, and has not left the pointer in it, unless it stored another one.
+func TestTagKept(t *testing.T) {
+	const spec = `
+		struct node { long key; struct node *kids[2]; void *up; };
+		type node edges (kids);
+		tag node.up & 3;
+		up: node X, Y; X.kids[0] == Y or X.kids[1] == Y => Y.up == X;
+	`
+	for store, wrote := range map[string]bool{"x+3": false, "a+3": true} {
+		w := newWorld(t, spec)
+		w.run(`
+			1: a = calloc node
+			1: x = calloc node
+			2: a.kids[0] = x
+			3: x.up = a
+			1: y = calloc node
+			2: a.kids[1] = y
+			3: y.up = a
+			1: b = calloc node
+			4: x.kids[0] = b
+			5: b.up = x+1
+			cpoint
+			7: x.kids[0] = NULL
+			8: y.kids[0] = b
+			6: b.up = ` + store)
+		in := w.input()
+		if len(in.Found) == 0 {
+			t.Fatal("nothing is inconsistent")
+		}
+		suspects := Locate(in).Suspects
+		left := slices.ContainsFunc(suspects, func(s Suspect) bool { return s.Kind == Wrote && s.PC == 6 && s.Repair != nil })
+		near := slices.ContainsFunc(suspects, func(s Suspect) bool { return s.Kind == Omitted && s.PC == 6 && s.has(Last) })
+		if left != wrote || near == wrote {
+			t.Errorf("b.up = %s: it left the wrong value: %t; another is missing beside it: %t", store, left, near)
+		}
+	}
+}

@@ -235,20 +235,21 @@ func (a *Analysis) whyOmitted(s *faultloc.Suspect) string {
 	if s.Ran != 0 {
 		text = "It ran at " + a.when(s.Ran) + ", and not here"
 	}
+	then := ": with that, "
 	switch {
 	case slices.ContainsFunc(s.Evidence, func(e faultloc.Evidence) bool { return e.Kind == faultloc.Beside }):
-		text = "It wrote the field beside one that nothing has written" + a.otherSide(s) + ": with " + a.repair(s.Repair)
+		text, then = "It wrote the field beside one that nothing has written"+a.otherSide(s)+": with "+a.repair(s.Repair), ", "
 	case slices.ContainsFunc(s.Evidence, func(e faultloc.Evidence) bool { return e.Kind == faultloc.Mirror }):
-		text = "It made " + a.Graph.Name(s.Repair.Target) + " lead there, and the way back is missing: with " + a.repair(s.Repair)
+		text, then = "It made "+a.Graph.Name(s.Repair.Target)+" lead there, and the way back is missing: with "+a.repair(s.Repair), ", "
 	case slices.ContainsFunc(s.Evidence, func(e faultloc.Evidence) bool { return e.Kind == faultloc.Last }):
-		text = "Near this statement, the last that wrote to the node, a change is missing: with " + a.repair(s.Repair)
+		text, then = "Near this statement, the last that wrote to the node, a change is missing: with "+a.repair(s.Repair), ", "
 	case s.Repair != nil:
 		text = "It did not set " + a.repair(s.Repair) + " here"
 	}
 	for i := range s.Evidence {
 		switch e := &s.Evidence[i]; e.Kind {
 		case faultloc.RepairCell:
-			text += fmt.Sprintf(": with that, %s would be gone%s", ofAll(e.Cured, e.Of), harm(e))
+			text += fmt.Sprintf("%s%s would be gone%s", then, ofAll(e.Cured, e.Of), harm(e))
 		case faultloc.Missing:
 			if e.There > 1 {
 				text += fmt.Sprintf("; it did so in %d like nodes in the same interval", e.There)
@@ -352,6 +353,7 @@ func (a *Analysis) repairOne(r *faultloc.Repair) string {
 		return strings.Join(parts, ", ")
 	}
 	value := fmt.Sprint(int64(r.Value))
+	tag, word := r.Value&r.Cell.Tags, r.Value&^r.Cell.Tags
 	as := describe.CodedAs(a.Graph, r.Cell.Obj, r.Cell.Addr)
 	switch pointer := as.Decode(r.Value, uint64(r.Cell.Addr)); {
 	case as.Shift != 0 && pointer == 0:
@@ -360,17 +362,20 @@ func (a *Analysis) repairOne(r *faultloc.Repair) string {
 		value = fmt.Sprintf("%#x", pointer)
 	case r.Cell.Pointer && r.Target != 0:
 		value = a.Graph.Name(r.Target)
-		if off := r.Value - uint64(a.Graph.Object(r.Target).Addr); off != 0 && off < a.Graph.Object(r.Target).Size {
+		if off := word - uint64(a.Graph.Object(r.Target).Addr); off != 0 && off < a.Graph.Object(r.Target).Size {
 			value = fmt.Sprintf("%s+%d", value, off)
 		}
-	case r.Cell.Pointer && r.Value == 0:
+	case r.Cell.Pointer && word == 0:
 		value = "NULL"
 	case r.Cell.Pointer:
-		value = fmt.Sprintf("%#x", r.Value)
+		value = fmt.Sprintf("%#x", word)
 	case r.Cell.Unsigned:
 		value = fmt.Sprint(r.Value << (64 - 8*r.Cell.Size) >> (64 - 8*r.Cell.Size))
 	case r.Cell.Size < 8:
 		value = fmt.Sprint(int64(r.Value<<(64-8*r.Cell.Size)) >> (64 - 8*r.Cell.Size))
+	}
+	if tag != 0 && as.Shift == 0 {
+		value += fmt.Sprintf(" tag %d", tag)
 	}
 	return fmt.Sprintf("%s = %s", describe.Join(a.Graph.Name(r.Cell.Obj), r.Cell.Path), value)
 }
