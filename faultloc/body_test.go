@@ -1,7 +1,9 @@
 package faultloc
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"mgtrace/mgpp"
@@ -113,5 +115,43 @@ func TestGivenTogether(t *testing.T) {
 	all.More = true
 	if one.worth() != worthGiven || all.worth() != worthRepair {
 		t.Errorf("one %d, all %d", one.worth(), all.worth())
+	}
+}
+
+// TestBeyond: what a call does in another one on the way, as where a table grows, is no reason to miss what comes after it. What
+// does not come after it is missing all the same.
+func TestBeyond(t *testing.T) {
+	const spec = "struct item { struct item *next; long key, kind; };\ntype item edges (next);\nknown: item X; X.kind == 1;\n"
+	call := func(i int, between, kind string) string {
+		return fmt.Sprintf("1: n%d = calloc item\n2: n%d.key = %d\n%s%s4: n%d.next = n%d\n", i, i, 7*i, between, kind, i, i-1)
+	}
+	kind := func(i int) string { return fmt.Sprintf("3: n%d.kind = 1\n", i) }
+	var grown strings.Builder
+	const calls = 60
+	for i := range 2 * margin {
+		fmt.Fprintf(&grown, "20: n1.key = %d\n21: n2.key = %d\n", 1000+i, 2000+i)
+	}
+	for program, want := range map[string]bool{
+		call(calls, grown.String(), kind(calls)) + "30: n5.kind = 2\n": false,
+		call(calls, grown.String(), ""):                                true,
+	} {
+		w := newWorld(t, spec)
+		w.run("1: n0 = calloc item\n3: n0.kind = 1\ncpoint\n")
+		var points []mgpp.Timestamp
+		for i := 1; i < calls; i++ {
+			w.run(call(i, "", kind(i)) + "cpoint\n")
+			points = append(points, w.healthy)
+		}
+		w.run(program)
+		in := w.input()
+		in.Points = points
+		in.Function = inFunctions(map[string][]int{"insert": {1, 2, 3, 4}, "grow": {20, 21}, "other": {30}})
+		if len(in.Found) == 0 {
+			t.Fatal("nothing is inconsistent")
+		}
+		missing := slices.ContainsFunc(Locate(in).Suspects, func(s Suspect) bool { return s.Kind == Omitted && s.has(Habit) })
+		if missing != want {
+			t.Errorf("after a long call a statement is missing: %t, not %t", missing, want)
+		}
 	}
 }

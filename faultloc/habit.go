@@ -376,7 +376,7 @@ func (h *habits) breaches(tb *contributions) []breach {
 					continue
 				}
 				only, elsewhere := h.companions(usual[o][side], around[side], side, st)
-				if elsewhere && !h.always(side, st, o) || !only && h.ranNear(t, o, side) {
+				if elsewhere && !h.always(side, st, o) || !only && (h.ranNear(t, o, side) || h.ranBeyond(t, st, o, side)) {
 					continue // the program went another way, or a longer one
 				}
 				if h.in.Healthy == 0 && (tb.byOp[t] == nil || 50*h.near[side][two(st, o)] < 49*h.times[st]) {
@@ -438,6 +438,47 @@ func (h *habits) ranNear(t mgpp.Timestamp, st, side int) bool {
 	}
 	return false
 }
+
+// ranBeyond: since the last healthy C-point the statement ran on this side of t all the same, and of its function few others before it: what
+// lies between was done in other calls, as where a table grows before an entry is put in, and t's own statement has not run again there.
+func (h *habits) ranBeyond(t mgpp.Timestamp, st, o, side int) bool {
+	f, thread := h.function[o], h.in.History.Deed(t).Thread
+	if f == "" {
+		return false
+	}
+	first, last := h.in.Healthy+1, h.in.At
+	next, _ := slices.BinarySearch(h.in.Points, t)
+	if next > 0 {
+		first = max(first, h.in.Points[next-1]+1)
+	}
+	if next < len(h.in.Points) {
+		last = min(last, h.in.Points[next])
+	}
+	for d, own := mgpp.Timestamp(1), 0; d <= maxBeyond && own < habitWindow; d++ {
+		at := t + d
+		if side == before {
+			at = t - min(d, t)
+		}
+		if at < first || at > last {
+			return false
+		}
+		if deed := h.in.History.Deed(at); deed.PC == 0 || deed.Thread != thread {
+			continue
+		}
+		switch is := h.statement(at); {
+		case is == o:
+			return true
+		case is == st:
+			return false
+		case h.function[is] == f:
+			own++
+		}
+	}
+	return false
+}
+
+// maxBeyond bounds how many changes of other calls are looked over.
+const maxBeyond = 4096
 
 // always: it does so without exception, in many cases.
 func (h *habits) always(side, st, o int) bool {
