@@ -70,12 +70,13 @@ func (h *History) Deed(t Timestamp) (d Deed) {
 }
 
 // Wrote returns the word that the write at t put at an address, if it wrote all of it and its
-// bytes are known.
-func (h *History) Wrote(t Timestamp, addr trace.Addr) (v uint64, known bool) {
+// bytes are known. Where they are not, nobody knows the word from then on.
+func (h *History) Wrote(t Timestamp, addr trace.Addr) (v uint64, known, all bool) {
 	if lo, size := h.extent(uint32(t)); uint64(addr) < lo || uint64(addr)+8 > lo+size {
-		return 0, false
+		return 0, false, false
 	}
-	return h.wordOf(uint32(t), uint64(addr))
+	v, known = h.wordOf(uint32(t), uint64(addr))
+	return v, known, true
 }
 
 // Word returns the word at an address at t, in a live node, and when it was stored, if that was by

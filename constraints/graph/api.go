@@ -50,8 +50,8 @@ type History interface {
 	Now() mgpp.Timestamp
 	Op(mgpp.Timestamp) mgpp.Op
 	Brief(mgpp.Timestamp, *mgpp.Brief)
-	// Wrote is the word that the write at t put at an address, if that is known.
-	Wrote(t mgpp.Timestamp, addr trace.Addr) (v uint64, known bool)
+	// Wrote is the word that the write at t put at an address, if that is known; all: it wrote all of the word.
+	Wrote(t mgpp.Timestamp, addr trace.Addr) (v uint64, known, all bool)
 	// Word is the word at an address at t and when it was stored, 0 if that takes a longer look.
 	Word(addr trace.Addr, t mgpp.Timestamp) (v uint64, stored mgpp.Timestamp)
 	At(mgpp.Timestamp) mgpp.View

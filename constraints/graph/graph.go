@@ -630,8 +630,9 @@ func (g *Graph) reachedAnew(o ObjID, size uint64, t mgpp.Timestamp) {
 
 // written re-reads the cells that a write touched.
 func (g *Graph) written(op *mgpp.Op, t mgpp.Timestamp) {
+	brief := mgpp.Brief{Kind: op.Kind, Addr: op.Addr, Size: op.Size}
 	g.overlapping(g.at(t), op.Node, op.Addr, op.Addr+trace.Addr(op.Size), t, func(o ObjID, lo, hi int64) {
-		g.refresh(o, lo, hi, t)
+		g.refreshBy(o, lo, hi, &brief, t)
 	})
 	g.disowned(op, t)
 }

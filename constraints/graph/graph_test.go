@@ -297,6 +297,21 @@ func TestReallocatedTable(t *testing.T) {
 	}
 }
 
+// TestPartlyRead: of a long write the first bytes alone are known. What the others were nothing leads from any more.
+func TestPartlyRead(t *testing.T) {
+	h, g := setup(t, nodes)
+	alloc(t, h, "node", 0x1000, 24)
+	alloc(t, h, "table", 0x3000, 32)
+	for at := trace.Addr(0x3000); at < 0x3020; at += 8 {
+		put(t, h, at, 0x1000)
+	}
+	g.Advance()
+	apply(t, h, trace.Event{Kind: trace.KindBulk, Name: "memcpy", Addr: 0x3000, Size: 24, Data: []byte{0, 0x10, 0, 0, 0, 0, 0, 0, 0, 0x10, 0, 0}})
+	g.Advance()
+	expect(t, g, h.At(h.Now()-1), "table#1.[0] -> node#1", "table#1.[1] -> node#1", "table#1.[2] -> node#1", "table#1.[3] -> node#1")
+	expect(t, g, h.At(h.Now()), "table#1.[0] -> node#1", "table#1.[3] -> node#1")
+}
+
 func TestEmbeddedAndGlobal(t *testing.T) {
 	h, g := setup(t, `
 struct link { struct link *next; };

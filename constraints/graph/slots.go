@@ -12,11 +12,16 @@ import (
 
 // refresh re-reads the cells of o that overlap [lo, hi).
 func (g *Graph) refresh(o ObjID, lo, hi int64, t mgpp.Timestamp) {
+	g.refreshBy(o, lo, hi, &mgpp.Brief{}, t)
+}
+
+// refreshBy is refresh after a write.
+func (g *Graph) refreshBy(o ObjID, lo, hi int64, op *mgpp.Brief, t mgpp.Timestamp) {
 	if size := g.objs.at(o).Size; g.defers() && Grain(size) == 8 {
 		g.wait(o).soiled |= Parts(lo, hi, size)
 		return
 	}
-	g.stored(o, lo, hi, &mgpp.Brief{}, t)
+	g.stored(o, lo, hi, op, t)
 }
 
 // stored is refresh for a write of which the history need not be asked where it leads, most
@@ -30,11 +35,15 @@ func (g *Graph) stored(o ObjID, lo, hi int64, op *mgpp.Brief, t mgpp.Timestamp) 
 		for e := first; e < end; e++ {
 			r := ref{o, int32(ci), int32(e)}
 			if (b.Member == 0 || g.members.apart) && c.Coded == coded.Plain { // a member need not lie in a block as a whole
-				if v, known := g.word(op, cellAddr(g.objs.at(o), c, e), t); known {
+				v, known, all := g.word(op, cellAddr(g.objs.at(o), c, e), t)
+				if known {
 					if to, off, known := g.leads(v); known {
 						g.point(r, to, off, t)
 						continue
 					}
+				} else if all { // so of a hundred million cells, of which the first bytes alone were recorded
+					g.point(r, 0, 0, t)
+					continue
 				}
 			}
 			g.reread(r, t)
@@ -42,15 +51,15 @@ func (g *Graph) stored(o ObjID, lo, hi int64, op *mgpp.Brief, t mgpp.Timestamp) 
 	}
 }
 
-// word is what a write put into the pointer at an address, if it is known, and wrote all of it.
-func (g *Graph) word(op *mgpp.Brief, addr trace.Addr, t mgpp.Timestamp) (v uint64, known bool) {
+// word is what a write put into the pointer at an address, if it is known, and wrote all of it; all: it did, and nobody knows what.
+func (g *Graph) word(op *mgpp.Brief, addr trace.Addr, t mgpp.Timestamp) (v uint64, known, all bool) {
 	switch {
 	case op.Size > 8:
 		return g.hist.Wrote(t, addr)
 	case op.Size == 8 && op.Addr == addr:
-		return op.Value, op.Valued
+		return op.Value, op.Valued, false
 	}
-	return 0, false
+	return 0, false, false
 }
 
 // leads returns the object that a pointer leads to that is stored now, and where in it; not

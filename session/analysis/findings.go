@@ -119,9 +119,13 @@ func (a *Analysis) overruled(o graph.ObjID) {
 		return
 	}
 	n := a.Hist.Node(host)
-	if rule, of := a.Typing.Overruled(n); of != nil {
+	rule, of := a.Typing.Overruled(n)
+	if of == nil {
+		return
+	}
+	if from := a.allocatedAt(n); from != "" {
 		a.warnOnce(fmt.Sprintf("alloc %s at %s: it takes blocks that the code uses as %s, allocated at %s; name a function, or a line, that allocates no others",
-			a.Graph.Object(o).Type.Name, rule, of.Name, a.allocatedAt(n)))
+			a.Graph.Object(o).Type.Name, rule, of.Name, from))
 	}
 }
 

@@ -36,7 +36,7 @@ type Blocks struct {
 	bare    map[string]*objfile.File   // see codeOf
 	several map[*check.NodeType]int64  // that blocks hold more than one of, and how many at most
 	rooms   map[string]*check.NodeType // containers whose elements lie in blocks that are no nodes
-	begun   map[string]bool            // what was said of blocks that were taken as of a type that begins as what evidence shows
+	begun   map[begun]bool             // blocks that were taken as of a type that begins as what evidence shows
 }
 
 // Verdict is what a stack decides about its blocks.
@@ -53,6 +53,18 @@ type Verdict struct {
 	// begins are the declared types that begin as first does, of which evidence takes the block: see Verdict.whole.
 	begins []*check.NodeType
 	first  *types.Type
+}
+
+// begun are blocks of a size that are known as the first members of their type only.
+type begun struct {
+	whole *check.NodeType
+	size  uint64
+	first *types.Type
+	why   string
+}
+
+func (b begun) String() string {
+	return fmt.Sprintf("blocks of %d bytes, %s, are taken as %s, which begins as %s does (say so with: alloc %[3]s at …)", b.size, b.why, b.whole.Name, b.first)
 }
 
 // sizeSite is an allocation site that is typed by size.
@@ -75,7 +87,7 @@ func Sharing(finder *evidence.Finder, spec *check.Spec, symbols *symbol.Table) *
 		finder: finder,
 		stacks: map[*trace.Addr]Verdict{},
 		ruled:  map[*check.AllocRule]bool{},
-		bySize: map[trace.Addr]*sizeSite{}, several: map[*check.NodeType]int64{}, rooms: map[string]*check.NodeType{}, begun: map[string]bool{},
+		bySize: map[trace.Addr]*sizeSite{}, several: map[*check.NodeType]int64{}, rooms: map[string]*check.NodeType{}, begun: map[begun]bool{},
 	}
 }
 
@@ -100,7 +112,7 @@ func (t *Blocks) TypeOf(n mgpp.Node) (*check.NodeType, int64, string) {
 		return t.ofSize(n)
 	}
 	if nt := s.whole(n.Size); nt != nil {
-		t.begun[fmt.Sprintf("blocks of %d bytes, %s, are taken as %s, which begins as %s does (say so with: alloc %s at …)", n.Size, s.Why, nt.Name, s.first, nt.Name)] = true
+		t.begun[begun{nt, n.Size, s.first, s.Why}] = true
 		return nt, 0, s.Why
 	}
 	if s.row != nil {
@@ -685,7 +697,11 @@ func (t *Blocks) onlyOfSize(size uint64) *check.NodeType {
 // those whose pieces were found, and which rules gave no block its type.
 func (t *Blocks) Warnings(divided func(*check.NodeType) bool) []string {
 	out := append(t.sizedSites(), t.arrays(divided)...)
-	out = append(out, slices.Sorted(maps.Keys(t.begun))...)
+	var whole []string
+	for b := range t.begun {
+		whole = append(whole, b.String())
+	}
+	out = append(out, slices.Sorted(slices.Values(whole))...)
 	for i := range t.spec.Allocs {
 		if r := &t.spec.Allocs[i]; t.before == nil && !t.ruled[r] {
 			out = append(out, fmt.Sprintf("alloc %s at %s: no block was allocated there%s", r.Type.Name, placeOf(r), t.whyNone(r)))
