@@ -379,7 +379,7 @@ func (f *File) returnsInMemory(s *subprogram) bool {
 		return false
 	}
 	t := f.conv.convert(s.desc.result)
-	if t.Kind != types.Struct && t.Kind != types.Union {
+	if !t.HasMembers() {
 		return false
 	}
 	return f.passedByReference(s.desc.result) || classify(t) == nil

@@ -250,7 +250,7 @@ func (b *builder) leads(t *types.Type) bool {
 	is := func(t *types.Type) bool {
 		return t != nil && t.Name != "" && slices.Contains(b.request.Operations, cxxname.Plain(t.Name))
 	}
-	if t == nil || t.Kind != types.Struct && t.Kind != types.Union {
+	if t == nil || !t.HasMembers() {
 		return false
 	}
 	return is(t) || slices.ContainsFunc(t.PointerFields(), func(s types.Scalar) bool { return s.Type != nil && is(s.Type.Elem) })

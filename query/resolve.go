@@ -60,7 +60,7 @@ func (n *Names) Resolve(p Path, v mgpp.View) (Cell, error) {
 		}
 	}
 	c := n.cell(at, v)
-	if t := c.Type; t != nil && len(p.Steps) > 0 && (t.Kind == types.Struct || t.Kind == types.Union || t.Kind == types.Array) {
+	if t := c.Type; t != nil && len(p.Steps) > 0 && (t.HasMembers() || t.Kind == types.Array) {
 		c.Name = p.String() // it has several fields
 	}
 	return c, nil
@@ -144,7 +144,7 @@ func (n *Names) step(at place, s Step, v mgpp.View, p Path, i int) (place, error
 	if at.typ == nil {
 		return stop("it leads to memory of unknown type")
 	}
-	if at.typ.Kind != types.Struct && at.typ.Kind != types.Union {
+	if !at.typ.HasMembers() {
 		return stop("%s has no fields", at.typ)
 	}
 	m, off, ok := at.typ.Member(s.Field)

@@ -253,7 +253,7 @@ func (p *parser) defineTypedef(pos int, d declarator, s specifiers) {
 	if t.Kind != Opaque && t.Kind != Void {
 		p.publish(d.name, t)
 	}
-	if t.Kind == Struct || t.Kind == Union {
+	if t.HasMembers() {
 		p.define(t)
 	}
 }

@@ -168,7 +168,7 @@ func (p *parser) fieldList(out []field) []field {
 		p.fail(p.tok().pos, "a typedef cannot stand in a structure")
 	}
 	if !p.failed && p.accept(";") {
-		if t := s.use.t; t.Kind == Struct || t.Kind == Union {
+		if t := s.use.t; t.HasMembers() {
 			if s.body && t.Name == "" {
 				return append(out, field{pos: p.tok().pos, t: t, packed: s.attrs.packed, align: s.attrs.align})
 			}

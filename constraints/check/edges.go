@@ -312,7 +312,7 @@ func (t *NodeType) isBase(class *types.Type) bool {
 
 // holds reports whether a part of t, at any depth, is of type part.
 func holds(t, part *types.Type, depth int) bool {
-	if t == nil || depth > maxNesting || (part.Kind != types.Struct && part.Kind != types.Union) {
+	if t == nil || depth > maxNesting || !part.HasMembers() {
 		return false
 	}
 	for _, m := range t.Members {
@@ -340,7 +340,7 @@ func sameType(a, b *types.Type) bool {
 		return x == nil && y == nil || sameType(x, y)
 	}
 	aggregate := func(t *types.Type) bool {
-		return t.Kind == types.Struct || t.Kind == types.Union || t.Kind == types.Opaque
+		return t.HasMembers() || t.Kind == types.Opaque
 	}
 	if aggregate(a) && aggregate(b) {
 		return a.Name != "" && cxxname.Normal(a.Name) == cxxname.Normal(b.Name)
@@ -374,7 +374,7 @@ func isNode(n *NodeType, t *types.Type) bool {
 	if n.Layout != nil && sameType(n.Layout, t) {
 		return true
 	}
-	aggregate := t.Kind == types.Struct || t.Kind == types.Union || t.Kind == types.Opaque
+	aggregate := t.HasMembers() || t.Kind == types.Opaque
 	return aggregate && t.Name != "" && cxxname.Normal(t.Name) == n.Source
 }
 

@@ -108,7 +108,7 @@ func (c *checker) structLayout(t *NodeType, d *syntax.TypeDecl) {
 	for _, x := range c.universe.Lookup(name) {
 		switch {
 		case x.Kind == types.Opaque || x.Size < 0:
-		case x.Kind == types.Struct || x.Kind == types.Union:
+		case x.HasMembers():
 			found = append(found, x)
 		default:
 			other = x

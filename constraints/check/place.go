@@ -214,7 +214,7 @@ func (s *scope) memberType(x operand, name string, pos syntax.Pos) *types.Type {
 	case t.Kind == types.Array:
 		s.errorf(pos, "`%s` is %s, an array: it has no `%s`; its elements are %s[I]", x.src, t, name, x.src)
 		return nil
-	case t.Kind != types.Struct && t.Kind != types.Union:
+	case !t.HasMembers():
 		s.errorf(pos, "`%s` is %s, which has no fields, so no `%s`", x.src, t, name)
 		return nil
 	}
@@ -538,7 +538,7 @@ func taggedAt(n *NodeType, offset int64) *EdgeCell {
 
 // membersOf returns the offsets of the parts of t that are of type part, at any depth; not those in arrays.
 func membersOf(t, part *types.Type, from int64, depth int) (at []int64) {
-	if t == nil || depth > maxNesting || (part.Kind != types.Struct && part.Kind != types.Union) {
+	if t == nil || depth > maxNesting || !part.HasMembers() {
 		return nil
 	}
 	for _, m := range t.Members {

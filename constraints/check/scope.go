@@ -60,7 +60,7 @@ func (o operand) aggregate() bool {
 	if o.place == nil || o.typ == nil {
 		return false
 	}
-	return o.typ.Kind == types.Struct || o.typ.Kind == types.Union || o.typ.Kind == types.Array
+	return o.typ.HasMembers() || o.typ.Kind == types.Array
 }
 
 // describe says what an operand is, for messages.

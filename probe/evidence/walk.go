@@ -393,5 +393,5 @@ func (w *walk) many(t *types.Type, offset int64) bool {
 	}
 	// Single objects that are no structures are rarely allocated, and new[]
 	// of one element hardly ever.
-	return t.Kind != types.Struct && t.Kind != types.Union || w.callee == "operator new[]"
+	return !t.HasMembers() || w.callee == "operator new[]"
 }

@@ -101,7 +101,7 @@ func within(out []uint64, elem, t *types.Type, at uint64) []uint64 {
 	if typing.SameType(elem, t) {
 		return append(out, at)
 	}
-	embedded := elem.Kind == types.Struct || elem.Kind == types.Union || elem.Kind == types.Pointer
+	embedded := elem.HasMembers() || elem.Kind == types.Pointer
 	for _, m := range t.Members {
 		if m.Offset >= 0 && m.BitSize == 0 && m.Type != nil && (m.Offset == 0 || embedded) {
 			out = within(out, elem, m.Type, at+uint64(m.Offset))

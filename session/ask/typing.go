@@ -11,7 +11,6 @@ import (
 	"mgtrace/session/symbol"
 	"mgtrace/session/typing"
 	"mgtrace/trace"
-	"mgtrace/types"
 )
 
 // queryTyping knows the types of nodes: those of a specification first, then what
@@ -79,7 +78,7 @@ func (t *queryTyping) of(stack []trace.Addr, e evidence.Evidence) query.Typed {
 	if s, ok := t.ByEvidence(e); ok {
 		return ofSpec(s)
 	}
-	scalar := e.Type.Kind != types.Struct && e.Type.Kind != types.Union
+	scalar := !e.Type.HasMembers()
 	typed := query.Typed{Name: e.Type.String(), Type: e.Type, Array: e.Array || scalar, Offset: e.Offset, Why: e.Why}
 	if typed.Array {
 		typed.Name += "[]"

@@ -326,7 +326,7 @@ func arrayAt(t *types.Type, off int64) *types.Type {
 		case types.Struct:
 			return arrayAt(m.Type, off-m.Offset)
 		case types.Array:
-			if e := m.Type.Elem; off == m.Offset && e != nil && e.Kind != types.Struct && e.Kind != types.Union && e.Kind != types.Array {
+			if e := m.Type.Elem; off == m.Offset && e != nil && !e.HasMembers() && e.Kind != types.Array {
 				return m.Type
 			}
 		}

@@ -117,7 +117,7 @@ func typeNamed(s *symbol.Table, name string) *types.Type {
 func structNamed(f *objfile.File, name string) *types.Type {
 	list := f.Universe().Lookup(name)
 	i := slices.IndexFunc(list, func(t *types.Type) bool {
-		return (t.Kind == types.Struct || t.Kind == types.Union) && t.Size > 0
+		return t.HasMembers() && t.Size > 0
 	})
 	if i < 0 {
 		return nil

@@ -133,7 +133,7 @@ func (r *rootWalk) value(v uint64, t *types.Type) {
 	switch t.Elem.Kind {
 	case types.Pointer:
 		r.of[v] = "*"
-		if to := t.Elem.Elem; to != nil && (to.Kind == types.Struct || to.Kind == types.Union) && !r.exact {
+		if to := t.Elem.Elem; to != nil && to.HasMembers() && !r.exact {
 			if name := r.name(to); name != "" {
 				r.list = append(r.list, trace.Root{Addr: trace.Addr(v), Type: name + " *"})
 			}
