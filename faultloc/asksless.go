@@ -7,11 +7,11 @@ import (
 	"mgtrace/mgpp"
 )
 
-// asksLess marks experiments with a pointer that mend only since less is scope then, where a change has outdated another field with
-// which the same would hold, and all of it be scope: of "X.next == NULL or X.next.prev == X" both X.next = NULL and X.next.prev = X
+// asksLess marks experiments with a pointer that mend only since less is asked then, where a change has outdated another field with
+// which the same would hold, and all of it be asked: of "X.next == NULL or X.next.prev == X" both X.next = NULL and X.next.prev = X
 // make a truth, and the second is what is forgotten where a node is put in before another one.
 func (l *lab) asksLess(suspects []Suspect) {
-	r := l.forgotten(suspects)
+	r, was := l.forgotten(suspects)
 	if r == nil {
 		return
 	}
@@ -33,58 +33,77 @@ func (l *lab) asksLess(suspects []Suspect) {
 			default:
 				continue
 			}
-			e.Hides = l.asks(hypo, r) == fewer
+			e.Hides = l.asks(hypo, was) == fewer
 		}
 	}
 }
 
-// forgotten is what should have been stored beside a change, if all that it mends is scope as it was; nil: there is nothing such.
-func (l *lab) forgotten(suspects []Suspect) *Repair {
+// forgotten is what should have been stored beside a change, if all that it mends is asked as it was, and what was asked; nil: there is
+// nothing such.
+func (l *lab) forgotten(suspects []Suspect) (*Repair, []reading) {
 	for i := range suspects {
 		for _, e := range suspects[i].Evidence {
-			if r := e.Mends; e.Kind == Outdated && r != nil && !r.Hides && r.evidence(l.in).explains() && l.asks(r.on(l.view), r) == asMany {
-				return r
+			r := e.Mends
+			if e.Kind != Outdated || r == nil || r.Hides || !r.evidence(l.in).explains() {
+				continue
+			}
+			if was := l.readFor(r); l.asks(r.on(l.view), was) == asMany {
+				return r, was
 			}
 		}
 	}
-	return nil
+	return nil, nil
 }
 
-// scope is how much is read for what a repair mends, in a hypothetical graph.
-type scope int
+// reading is an inconsistency, and what it reads at the C-point.
+type reading struct {
+	instance eval.Instance
+	deps     []eval.Dep
+}
 
-const (
-	others scope = iota // other than at the C-point
-	asMany              // the same
-	fewer               // a part of it
-)
-
-// asks says so of the first of the inconsistencies: what all agree in.
-func (l *lab) asks(hypo mgpp.View, r *Repair) (how scope) {
-	n := 0
+// readFor is what the first of the inconsistencies read that a repair mends; nil: it is too much to be compared.
+func (l *lab) readFor(r *Repair) (out []reading) {
 	for i, inc := range l.in.Found {
 		if !r.cured[i] {
 			continue
 		}
-		if n++; n > maxHidden {
+		deps := l.in.Model.Eval(inc.Instance, l.view).Deps
+		if len(deps) > maxCompared {
+			return nil
+		}
+		if out = append(out, reading{inc.Instance, deps}); len(out) == maxHidden {
 			break
 		}
-		now, then := l.in.Model.Eval(inc.Instance, l.view).Deps, l.in.Model.Eval(inc.Instance, hypo).Deps
-		is := others
+	}
+	return out
+}
+
+// maxCompared bounds what an inconsistency reads that is compared.
+const maxCompared = 64
+
+// extent is how much is read in a hypothetical graph.
+type extent int
+
+const (
+	others extent = iota // other than at the C-point
+	asMany               // the same
+	fewer                // a part of it
+)
+
+// asks says how much is read of what was: what all agree in.
+func (l *lab) asks(hypo mgpp.View, was []reading) (how extent) {
+	for i, r := range was {
+		then, is := l.in.Model.Eval(r.instance, hypo).Deps, asMany
 		switch {
-		case len(now) > maxCompared || slices.ContainsFunc(then, func(d eval.Dep) bool { return !slices.Contains(now, d) }):
-		case slices.ContainsFunc(now, func(d eval.Dep) bool { return !slices.Contains(then, d) }):
+		case slices.ContainsFunc(then, func(d eval.Dep) bool { return !slices.Contains(r.deps, d) }):
+			is = others
+		case slices.ContainsFunc(r.deps, func(d eval.Dep) bool { return !slices.Contains(then, d) }):
 			is = fewer
-		default:
-			is = asMany
 		}
-		if n > 1 && is != how {
+		if i > 0 && is != how {
 			return others
 		}
 		how = is
 	}
 	return how
 }
-
-// maxCompared bounds what an inconsistency reads that is compared.
-const maxCompared = 64

@@ -299,14 +299,15 @@ func (e *env) follow(p value, to *check.NodeType, at check.Expr) location {
 	l := location{addr: trace.Addr(p.bits), obj: p.obj}
 	if to != nil && (p.obj == 0 || !e.g.Object(p.obj).Type.Is(to)) {
 		l.obj = e.g.ObjectOf(e.t, mgpp.Target{State: p.tgt, Value: p.bits, Node: p.node}, to)
-		switch o := e.ended(p); {
-		case l.obj != 0:
-		case o != 0 && e.g.Object(o).Type.Is(to): // nothing has to be declared for it to be one
-			l.bad = undef(throughDead, at)
-		default:
-			l.bad = undef(notExpected, at)
-			l.bad.bits, l.bad.node = p.bits, p.node
+		if l.obj != 0 {
+			return l
 		}
+		if o := e.ended(p); o != 0 && e.g.Object(o).Type.Is(to) { // nothing has to be declared for it to be one
+			l.bad = undef(throughDead, at)
+			return l
+		}
+		l.bad = undef(notExpected, at)
+		l.bad.bits, l.bad.node = p.bits, p.node
 		return l
 	}
 	if p.tgt == mgpp.Wild && p.obj == 0 {

@@ -1,11 +1,7 @@
 package typing
 
 import (
-	"cmp"
-	"fmt"
-	"maps"
 	"slices"
-	"sort"
 	"strings"
 
 	"mgtrace/constraints/check"
@@ -13,11 +9,9 @@ import (
 	"mgtrace/mgpp"
 	"mgtrace/objfile"
 	"mgtrace/probe/evidence"
-	"mgtrace/report"
 	"mgtrace/session/symbol"
 	"mgtrace/trace"
 	"mgtrace/types"
-	"mgtrace/x86"
 )
 
 // Blocks gives heap blocks their declared types (graph.Typing): by the
@@ -53,18 +47,6 @@ type Verdict struct {
 	// begins are the declared types that begin as first does, of which evidence takes the block: see Verdict.whole.
 	begins []*check.NodeType
 	first  *types.Type
-}
-
-// begun are blocks of a size that are known as the first members of their type only.
-type begun struct {
-	whole *check.NodeType
-	size  uint64
-	first *types.Type
-	why   string
-}
-
-func (b begun) String() string {
-	return fmt.Sprintf("blocks of %d bytes, %s, are taken as %s, which begins as %s does (say so with: alloc %[3]s at …)", b.size, b.why, b.whole.Name, b.first)
 }
 
 // sizeSite is an allocation site that is typed by size.
@@ -454,43 +436,6 @@ func (t *Blocks) eligible(nt *check.NodeType) bool {
 	return !nt.Intrusive && !ruled(t.spec, nt)
 }
 
-// ruled: rules say which blocks are of a type.
-func ruled(spec *check.Spec, nt *check.NodeType) bool {
-	return slices.ContainsFunc(spec.Allocs, func(r check.AllocRule) bool { return r.Type == nt })
-}
-
-// Unruled is the declared type of which debug information takes a block, where it is none since rules
-// say which blocks are of that type, and none means this one. nil: there is no such type.
-func (t *Blocks) Unruled(n mgpp.Node) *check.NodeType {
-	if _, ok := t.ByRule(n.Stack); ok || len(n.Stack) == 0 {
-		return nil
-	}
-	e := t.Evidence(n.Alloc, n.Stack)
-	for _, nt := range t.spec.Types {
-		if e.Type != nil && !nt.Intrusive && ruled(t.spec, nt) && fits(nt, e) {
-			return nt
-		}
-	}
-	return nil
-}
-
-// Overruled is the structure as which the program's code takes a block that a rule gives another type, neither of which is
-// a part of the other, and what the rule names. nil: there is no such structure.
-func (t *Blocks) Overruled(n mgpp.Node) (rule string, of *types.Type) {
-	v, ok := t.ByRule(n.Stack)
-	if !ok || v.Type.Array || v.Type.Layout == nil {
-		return "", nil
-	}
-	e := t.Evidence(n.Alloc, n.Stack)
-	if e.Type == nil || e.Type.Name == "" || e.Type.Kind != types.Struct || Within(v.Type.Layout, e.Type) || Within(e.Type, v.Type.Layout) {
-		return "", nil
-	}
-	if h := Held(e.Type); h == nil || Within(v.Type.Layout, h) || begins(h, v.Type.Layout) || begins(v.Type.Layout, h) {
-		return "", nil
-	}
-	return placeOf(v.rule), e.Type
-}
-
 func fits(nt *check.NodeType, e evidence.Evidence) bool {
 	if nt.Array {
 		return nt.Elem != nil && SameType(nt.Elem, e.Type) || nt.Elem == nil && nt.Layout != nil && SameType(nt.Layout, e.Type)
@@ -524,115 +469,12 @@ func within(part, whole *types.Type, depth int) bool {
 // maxDeep bounds how deep a structure lies in another.
 const maxDeep = 4
 
-// ByStack: what types a block may be any of the calls that led to its allocation.
-func (t *Blocks) ByStack() bool { return len(t.spec.Allocs) > 0 }
-
-// ByRule applies the alloc rules: the innermost frame that one names wins.
-func (t *Blocks) ByRule(stack []trace.Addr) (Verdict, bool) {
-	if !t.ByStack() {
-		return Verdict{}, false
-	}
-	for _, pc := range stack {
-		for _, f := range t.framesOf(pc - 1) {
-			for i := range t.spec.Allocs {
-				r := &t.spec.Allocs[i]
-				if t.names(r, f, pc) {
-					t.ruled[r] = true
-					return Verdict{Type: r.Type, Offset: r.Offset, Why: "alloc rule", rule: r}, true
-				}
-			}
-		}
-	}
-	return Verdict{}, false
-}
-
 // framesOf is the functions that code belongs to, as codeOf has them.
 func (t *Blocks) framesOf(pc trace.Addr) []objfile.Frame {
 	if im, ok := t.symbols.Image(pc); ok && im.Obj != nil && !im.Traced {
 		return t.codeOf(im).Frames(uint64(pc - im.Bias))
 	}
 	return t.symbols.Frames(pc)
-}
-
-func (t *Blocks) names(r *check.AllocRule, f objfile.Frame, pc trace.Addr) bool {
-	return t.namesPlace(r, f) && (r.Call == 0 || r.Call == t.callOn(f, pc))
-}
-
-// namesPlace: the rule is for calls in that function, or on that line.
-func (t *Blocks) namesPlace(r *check.AllocRule, f objfile.Frame) bool {
-	if r.Func != "" {
-		return t.means(r.Func, f.Function)
-	}
-	return f.Line == r.Line && symbol.PathEndsWith(f.File, r.File)
-}
-
-// means says whether a function is one that a rule names: as the rest of a specification
-// names functions, or, outside of the files that are traced, by its full name.
-func (t *Blocks) means(pattern, function string) bool {
-	if n := len(t.symbols.Images); n != t.among { // the program has loaded another
-		t.named, t.among = map[string]map[string]bool{}, n
-	}
-	meant, ok := t.named[pattern]
-	if !ok {
-		meant = map[string]bool{}
-		for i := range t.symbols.Images {
-			if im := &t.symbols.Images[i]; im.Obj != nil && im.Traced {
-				for _, fn := range im.Obj.FuncsNamed(pattern) {
-					meant[fn.Name] = true
-				}
-				for _, in := range im.Obj.Inlined(pattern) {
-					meant[in.Name] = true
-				}
-			}
-		}
-		t.named[pattern] = meant
-	}
-	return meant[function] || cxxname.Is(function, pattern)
-}
-
-// callOn numbers the call that returns to pc among the calls of its line, from
-// 1 in the order of their addresses; 0 if that can not be told.
-func (t *Blocks) callOn(f objfile.Frame, pc trace.Addr) (n int) {
-	im, ok := t.symbols.Image(pc - 1)
-	if !ok || im.Obj == nil {
-		return 0
-	}
-	fn, ok := im.Obj.FuncAt(uint64(pc - 1 - im.Bias))
-	if !ok {
-		return 0
-	}
-	t.eachCall(im, &fn, func(ret trace.Addr, _ []objfile.Frame, number func(objfile.Frame) int) bool {
-		if ret == pc {
-			n = number(f)
-		}
-		return ret != pc
-	})
-	return n
-}
-
-// eachCall calls f for each call of a function, in the order of their addresses, until it
-// returns false: with the return address, the frames of the call, and a function that numbers
-// it among the calls of a frame's line.
-func (t *Blocks) eachCall(im *symbol.Image, fn *objfile.Func, f func(ret trace.Addr, frames []objfile.Frame, number func(objfile.Frame) int) bool) {
-	type line struct {
-		file   string
-		number int
-	}
-	calls := map[line]int{}
-	number := func(f objfile.Frame) int { return calls[line{f.File, f.Line}] }
-	for at, in := range im.Insts(fn) {
-		if in == nil || in.Kind != x86.KindCall {
-			continue
-		}
-		ret := im.Bias + trace.Addr(at) + trace.Addr(in.Len)
-		frames := t.symbols.Frames(ret - 1)
-		if len(frames) > 0 {
-			calls[line{frames[0].File, frames[0].Line}]++
-		}
-		if !f(ret, frames, number) {
-			return
-		}
-	}
 }
 
 // ofSize is the last resort: the one declared type of that size, as long as the
@@ -691,106 +533,4 @@ func (t *Blocks) onlyOfSize(size uint64) *check.NodeType {
 		found = nt
 	}
 	return found
-}
-
-// Warnings say what was typed by size alone, where many of a type lie in a block, but of
-// those whose pieces were found, and which rules gave no block its type.
-func (t *Blocks) Warnings(divided func(*check.NodeType) bool) []string {
-	out := append(t.sizedSites(), t.arrays(divided)...)
-	var whole []string
-	for b := range t.begun {
-		whole = append(whole, b.String())
-	}
-	out = append(out, slices.Sorted(slices.Values(whole))...)
-	for i := range t.spec.Allocs {
-		if r := &t.spec.Allocs[i]; t.before == nil && !t.ruled[r] {
-			out = append(out, fmt.Sprintf("alloc %s at %s: no block was allocated there%s", r.Type.Name, placeOf(r), t.whyNone(r)))
-		}
-	}
-	if t.before != nil {
-		out = append(out, t.before.warnings()...)
-	}
-	return out
-}
-
-// whyNone is why a rule may name a function that is not on the stack where it is meant, "" if
-// there is no such reason.
-func (t *Blocks) whyNone(r *check.AllocRule) string {
-	if slices.ContainsFunc(t.spec.Allocators, func(a check.Allocator) bool { return a.Func == r.Func }) {
-		return fmt.Sprintf(": %s is the allocator, name what calls it", r.Func)
-	}
-	for i := range t.symbols.Images {
-		im := &t.symbols.Images[i]
-		if r.Func == "" || im.Obj == nil || !im.Traced {
-			continue
-		}
-		for _, fn := range im.Obj.FuncsNamed(r.Func) {
-			if to, ok := endsIn(im, &fn); ok {
-				return fmt.Sprintf(": %s ends in a jump to %s, and is on the stack no more then; name what calls it", r.Func, to)
-			}
-		}
-	}
-	return ""
-}
-
-// endsIn is the function that one jumps to, the first of several.
-func endsIn(im *symbol.Image, fn *objfile.Func) (name string, ok bool) {
-	for _, in := range im.Insts(fn) {
-		if in == nil || in.Kind != x86.KindJmp || !in.Direct || fn.Contains(in.Target) {
-			continue
-		}
-		if to, ok := im.Obj.FuncAt(in.Target); ok && to.Addr == in.Target {
-			return to.Name, true
-		}
-		return cmp.Or(im.Obj.Import(in.Target), "another function"), true
-	}
-	return "", false
-}
-
-// arrays tells of declared types of which many lie in a block, where no ARRAY is declared.
-func (t *Blocks) arrays(divided func(*check.NodeType) bool) (out []string) {
-	for _, nt := range t.spec.Types {
-		if k := t.several[nt]; k > 0 && !divided(nt) {
-			out = append(out, fmt.Sprintf("blocks with room for several %s, up to %s, were taken for one each, the first: an array of them is declared by ARRAY NAME OF %q; and a function that gives them out one by one, from a pool, by allocator FUNCTION(bytes=%d) frees FUNCTION(1);", nt.Name, report.Thousands(uint64(k)), nt.Layout.Name, nt.Layout.Size))
-		}
-		for _, c := range slices.Sorted(maps.Keys(t.rooms)) {
-			if t.rooms[c] == nt {
-				out = append(out, fmt.Sprintf("elements of a %s of %s are no nodes, and were not checked: its blocks are declared by ARRAY NAME OF %q;", c, nt.Name, nt.Layout.Name))
-			}
-		}
-	}
-	return out
-}
-
-// placeOf is what a rule names, as it is written.
-func placeOf(r *check.AllocRule) string {
-	text := r.Func
-	if text == "" {
-		text = fmt.Sprintf("%s:%d", r.File, r.Line)
-	}
-	if r.Call > 0 {
-		text += fmt.Sprintf(" call %d", r.Call)
-	}
-	return text
-}
-
-// sizedSites says which allocation sites were typed by size: never silently.
-func (t *Blocks) sizedSites() []string {
-	var out []string
-	for pc, s := range t.bySize {
-		if s.typ == nil {
-			continue
-		}
-		where := t.symbols.Address(pc - 1)
-		if f, _, _ := t.symbols.Where(pc - 1); f.File != "" {
-			where = fmt.Sprintf("%s:%d", symbol.Short(f.File), f.Line)
-		}
-		if s.mixed {
-			out = append(out, fmt.Sprintf("%s allocates blocks of several sizes and nothing tells their type; those of %d bytes before the first other were taken as %s, and are not judged (say so with: alloc %s at …)", where, s.size, s.typ.Name, s.typ.Name))
-			continue
-		}
-		out = append(out, fmt.Sprintf("%s allocates %d bytes, taken as %s by size alone (say so with: alloc %s at …)", where, s.size, s.typ.Name, s.typ.Name))
-	}
-	sort.Strings(out)
-	return out
 }
