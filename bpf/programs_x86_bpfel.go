@@ -39,6 +39,7 @@ const (
 	programsVarHoldAt     = "hold_at"
 	programsVarKilled     = "killed"
 	programsVarMaxData    = "max_data"
+	programsVarNever      = "never"
 	programsVarNranges    = "nranges"
 	programsVarOver       = "over"
 	programsVarPidns      = "pidns"
@@ -125,6 +126,7 @@ type programsVariableSpecs struct {
 	HoldAt     *ebpf.VariableSpec `ebpf:"hold_at"`
 	Killed     *ebpf.VariableSpec `ebpf:"killed"`
 	MaxData    *ebpf.VariableSpec `ebpf:"max_data"`
+	Never      *ebpf.VariableSpec `ebpf:"never"`
 	Nranges    *ebpf.VariableSpec `ebpf:"nranges"`
 	Over       *ebpf.VariableSpec `ebpf:"over"`
 	Pidns      *ebpf.VariableSpec `ebpf:"pidns"`
@@ -188,6 +190,7 @@ type programsVariables struct {
 	HoldAt     *ebpf.Variable `ebpf:"hold_at"`
 	Killed     *ebpf.Variable `ebpf:"killed"`
 	MaxData    *ebpf.Variable `ebpf:"max_data"`
+	Never      *ebpf.Variable `ebpf:"never"`
 	Nranges    *ebpf.Variable `ebpf:"nranges"`
 	Over       *ebpf.Variable `ebpf:"over"`
 	Pidns      *ebpf.Variable `ebpf:"pidns"`

@@ -1159,6 +1159,19 @@ static __always_inline struct thread *current_thread(void)
 
 /* ---- programs ---- */
 
+const volatile bool never = false;
+
+/* Keeps the frames of a uprobe's program on the stack of the task. Since 6.13 those of 64 bytes and more
+ * are put into memory of the processor (kernel/bpf/verifier.c, bpf_enable_priv_stack), since a kprobe's
+ * program is neither preempted nor run twice on one processor at a time. A uprobe's is of the same type and is
+ * preempted, and a sleepable one waits for pages too: then the next thread that hits a probe there writes over the
+ * registers that this one had read, and its store was reported as this one's. A tail call exempts a
+ * program; this one is never executed, and the verifier takes it out. */
+#define ON_OWN_STACK(ctx) do { \
+	if (never) \
+		bpf_tail_call(ctx, NULL, 0); \
+} while (0)
+
 /* Forgets calls whose frames are gone: the stack pointer is above them. */
 static __always_inline void prune(struct thread *t, __u64 sp)
 {
@@ -1241,6 +1254,7 @@ int on_site(struct pt_regs *ctx)
 	struct thread *t = current_thread();
 	struct site *s;
 
+	ON_OWN_STACK(ctx);
 	if (over)
 		return 0;
 	COUNT(probes);
@@ -1276,6 +1290,7 @@ int on_uret(struct pt_regs *ctx)
 	bool alloc;
 	struct fn *f;
 
+	ON_OWN_STACK(ctx);
 	if (over)
 		return 0;
 	COUNT(probes);
