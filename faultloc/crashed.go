@@ -4,7 +4,7 @@ package faultloc
 // What is left is what goes wrong with memory, the statement in which it died, and experiments with the call in which
 // that was: with what would it not have died, and left nothing broken?
 func Crashed(in Input) Result {
-	suspects := odd(in, nil)
+	suspects := followed(in, odd(in, nil))
 	if !in.stopped() {
 		suspects = decided(in, suspects)
 	}

@@ -42,11 +42,11 @@ func TestUsed(t *testing.T) {
 		w.run(insertions(3))
 		w.run("80: free n2\n81: n1.key = 1")
 		in := w.input()
-		in.ReadFreed = func() (ReadFreed, bool) { return ReadFreed{Free: in.At - before, By: 81}, true }
+		in.ReadFreed = func(mgpp.Timestamp) (ReadFreed, bool) { return ReadFreed{Free: in.At - before, By: 81}, true }
 		if got := first(Locate(in), Used); (got == "wrote 80 used") != want {
 			t.Errorf("%d before the end: %s, want used %t", before, got, want)
 		}
-		in.ReadFreed = func() (ReadFreed, bool) { return ReadFreed{}, false }
+		in.ReadFreed = func(mgpp.Timestamp) (ReadFreed, bool) { return ReadFreed{}, false }
 		if got := first(Locate(in), Used); strings.HasSuffix(got, "used") {
 			t.Errorf("nothing was used: %s", got)
 		}

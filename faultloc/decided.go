@@ -27,6 +27,12 @@ type Rerun interface {
 	// Stored: had some operations of this call stored other bytes, or none, the call would have come to its end and left nothing
 	// broken. Not ok where that is not known, or the call is over: what an experiment leaves there is what there would be.
 	Stored(ops []mgpp.Timestamp, instead []byte) (well, ok bool)
+	// Followed is memory on which the address depends at which the program died, in this call, the nearest first; none: it did not, or that is
+	// not known.
+	Followed() []Read
+	// Before: had an operation before this call, in which the program died, changed nothing, the call would have come to its end and left
+	// nothing broken. Not ok where that is not known.
+	Before(mgpp.Timestamp) (well, ok bool)
 	// Given: what an operation of this call stored is an argument of it, as it was.
 	Given(mgpp.Timestamp) bool
 }

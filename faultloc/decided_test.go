@@ -15,6 +15,8 @@ type tried struct {
 	edits             []Experiment
 	asked             *int // for values
 	given             mgpp.Timestamp
+	followed          []Read
+	survives          mgpp.Timestamp // without that operation
 }
 
 // Decisions implements Rerun.
@@ -34,6 +36,12 @@ func (x tried) Given(t mgpp.Timestamp) bool { return t == x.given }
 
 // Stored: the call is over.
 func (x tried) Stored([]mgpp.Timestamp, []byte) (well, ok bool) { return false, false }
+
+// Followed implements Rerun.
+func (x tried) Followed() []Read { return x.followed }
+
+// Before implements Rerun.
+func (x tried) Before(t mgpp.Timestamp) (well, ok bool) { return t == x.survives, true }
 
 // ranks says which suspects there are, in order: kind and line, and whether an experiment is behind it.
 func ranks(r Result) string {

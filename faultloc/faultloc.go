@@ -146,10 +146,12 @@ type Input struct {
 	// Rerun is the call in which an operation was done, or which ended at At, to be executed once more; nil where that
 	// can not be done. Nil: it never can.
 	Rerun func(mgpp.Timestamp) Rerun
-	// ReadFreed is a block that the call which ended at At freed, and went on to use. Nil: that is never known.
-	ReadFreed func() (ReadFreed, bool)
+	// ReadFreed is a block that the call during which an operation was done freed, and went on to use. Nil: that is never known.
+	ReadFreed func(mgpp.Timestamp) (ReadFreed, bool)
 	// Died is the instruction at which the run ended, 0 if it did not.
 	Died trace.Addr
+	// Fault is the address where it found no memory then, 0 if that is not known.
+	Fault trace.Addr
 
 	end   mgpp.Timestamp // of the history, if that is not At
 	core  []bool         // by index in Found: what others may follow from; nil: all are
@@ -248,6 +250,7 @@ const (
 	Edited         EvidenceKind = "edited"         // with another text all would hold, in earlier calls as well
 	Swapped        EvidenceKind = "swapped"        // with its operands the other way round, inconsistencies would be gone
 	Used           EvidenceKind = "used"           // it freed memory that the same call went on to use
+	Followed       EvidenceKind = "followed"       // it wrote what the program followed to where it died, and nothing is broken
 	Garbage        EvidenceKind = "garbage"        // it freed memory, and then a pointer was stored that leads nowhere
 	Early          EvidenceKind = "early"          // it freed a node that was still linked
 	Freed          EvidenceKind = "freed"          // it freed memory in the call in which the run ended
@@ -269,6 +272,19 @@ const (
 	Unasked  EvidenceKind = "unasked" // experiments with which nothing is asked any more, against a later store
 	Matched  EvidenceKind = "matched" // an Outdated: what a count does not answer
 	Inner    EvidenceKind = "inner"   // whatever is judged in the middle of a call
+)
+
+// WasRead says what a program read, and followed to where it died.
+type WasRead uint8
+
+// What it was.
+const (
+	ReadNumber     WasRead = iota // by which, or through which, it came there
+	ReadNull                      // the pointer that it followed
+	ReadNowhere                   // the same, not NULL, and it leads to nothing that is known
+	ReadIndex                     // a number by which it came beyond a block
+	ReadUnwritten                 // nothing had written it since the block was allocated
+	ReadFreedBlock                // it was in a block that had been freed
 )
 
 // Evidence is one reason for suspicion. The counts' meaning depends on Kind.
@@ -319,6 +335,9 @@ type Evidence struct {
 	Next       bool    // Crash: it came right behind a change beside which a store is missing that would mend all
 	Filling    bool    // Crash: it came while a node was filled in to which nothing leads yet, and which lacks a field
 	Sole       bool    // Crash: nothing is broken
+	Read       WasRead // Followed: what the program read
+	Depth      int     // Followed: through so many pointers more it led there
+	Survives   bool    // Followed: with what was there before the program would not have died, and all would hold
 	Onward     bool    // RepairCell, Counterfactual: it counted on from a number that was wrong already
 	Unchanged  bool    // Doomed: the pointer was there already
 	Flips      int     // Flip: inconsistencies that it turned from holding to broken; Outdated: it leads to a node whose birth did, or did until its death

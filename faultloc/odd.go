@@ -23,17 +23,7 @@ const maxOdd = 1 << 12
 //   - the last free before that, in the same call: what it freed may still have been used
 func odd(in Input, suspects []Suspect) []Suspect {
 	freed := map[trace.ThreadID]mgpp.Timestamp{}
-	accuse := func(t mgpp.Timestamp, e Evidence) {
-		known := len(suspects)
-		s := statement(in, &suspects, t)
-		if known < len(suspects) {
-			s.Operations = []mgpp.Timestamp{t}
-		}
-		if !s.has(e.Kind) && in.looksFor(e.Kind) {
-			s.Operation = t
-			s.Evidence = append(s.Evidence, e)
-		}
-	}
+	accuse := func(t mgpp.Timestamp, e Evidence) { suspects = charge(in, suspects, t, e) }
 	for t := max(in.Healthy, in.At-min(in.At, maxOdd)) + 1; t <= in.At; t++ {
 		op := in.History.Op(t)
 		if !in.attributed(t) {
@@ -60,7 +50,7 @@ func odd(in Input, suspects []Suspect) []Suspect {
 		}
 	}
 	if len(freed) > 0 && in.ReadFreed != nil && in.looksFor(Used) {
-		if x, ok := in.ReadFreed(); ok && x.Free > in.Healthy {
+		if x, ok := in.ReadFreed(in.At); ok && x.Free > in.Healthy {
 			accuse(x.Free, Evidence{Kind: Used, By: x.By})
 		}
 	}

@@ -172,6 +172,9 @@ const (
 	worthIdle     = 100
 	worthUsed     = 1200
 	worthGarbage  = 600
+	worthNowhere  = 1000 // Followed: more than an experiment with another decision
+	worthSurvives = 260  // more than the crash itself
+	worthFollowed = 120
 	worthStray    = 600
 	worthStrayed  = 1000
 	worthBasis    = 700 // in place of what the statements lose that counted on
@@ -350,6 +353,16 @@ func (e Evidence) worth() int {
 		return worthUsed
 	case Garbage:
 		return worthGarbage
+	case Followed:
+		switch {
+		case e.Depth == 0 && e.Read >= ReadNowhere, e.Read == ReadIndex:
+			return worthNowhere
+		case e.Survives:
+			return worthSurvives
+		case e.Depth > 0:
+			return worthFreed
+		}
+		return worthFollowed
 	case Stray, Crossed:
 		if e.Lacks {
 			return worthStrayed

@@ -50,6 +50,8 @@ type Call struct {
 	// Size is that of a block that there was before the call. Not nil: the run says what it accesses of what it has freed, and nothing
 	// of decisions and values; it is not brief then.
 	Size func(addr uint64) uint64
+	// Crash is where the program died. PC not 0: the run says what the address depends on where it dies itself; it is not brief then.
+	Crash Crash
 	// Resize is where a block at an address lies once realloc, call n of it from 0, has given it a size, and how large it was. Nil, or
 	// not ok: that is not known, and ends the run.
 	Resize func(n int, addr, size uint64) (at, was uint64, ok bool)
@@ -112,6 +114,7 @@ type Run struct {
 	Values    []Value
 	Decisions []Decision
 	Stale     *Stale  // nil: there was none
+	Reads     []Read  // on what the address depends where no memory is, the nearest first
 	Sites     []*Site // in the order in which they were executed first
 	Steps     int
 	Result    uint64 // of the call
@@ -200,6 +203,7 @@ type cpu struct {
 	calls             []uint64           // frames, innermost first, for decisions: made anew when these change
 	sites             map[uint64]*Site
 	freed             []freed
+	sources           *sources // nil: the run need not say what a crash depends on
 	bytesLeft         []byte   // of a piece for effects
 	originsLeft       []Origin // and of one for origins
 	run               Run
@@ -235,6 +239,9 @@ func (m *Machine) begin(call *Call) *cpu {
 	for i, v := range call.Floats[:min(len(call.Floats), 8)] {
 		c.xmm[i][0] = v
 	}
+	if call.Crash.PC != 0 && !call.Brief {
+		c.sources = &sources{kept: map[uint64]*source{}}
+	}
 	c.reg[rsp] = stackTop - 4096
 	c.reg[rbp] = stackTop - 2048
 	c.push(outside)
@@ -254,6 +261,10 @@ func (c *cpu) go1() {
 	}
 	c.run.PC = c.pc
 	c.editing = c.call.Edit.edited(c.last, c.pc)
+	if c.sources != nil {
+		c.traced(c.last)
+		return
+	}
 	c.step(c.last)
 }
 

@@ -118,7 +118,7 @@ func (p *page) learn(off, size int) {
 
 // load reads up to eight bytes.
 func (c *cpu) load(addr uint64, size int) (v uint64) {
-	if nowhere(addr) {
+	if nowhere(addr) || c.missing(addr) {
 		c.fail(ErrFault)
 		return 0
 	}
@@ -135,6 +135,9 @@ func (c *cpu) load(addr uint64, size int) (v uint64) {
 	}
 	if !p.knows(off, size) {
 		c.run.Guessed++
+		if size == 8 && c.call.Crash.Unknown != 0 {
+			return c.call.Crash.Unknown
+		}
 	}
 	switch size {
 	case 8:
@@ -164,7 +167,7 @@ func (c *cpu) peek(addr uint64, size int) (v uint64) {
 
 // put writes bytes, and notes nothing.
 func (c *cpu) put(addr uint64, data []byte) {
-	if nowhere(addr) {
+	if nowhere(addr) || c.missing(addr) {
 		c.fail(ErrFault)
 		return
 	}

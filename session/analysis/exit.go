@@ -17,6 +17,7 @@ import (
 type death struct {
 	pc      trace.Addr     // the program's instruction that faulted, or the call of a library in which one did; 0: it did not die so
 	at      trace.Addr     // the statement of the program's own in which that was
+	fault   trace.Addr     // where no memory was, 0 if that is not known
 	calls   []trace.Addr   // the return addresses of the calls around that, innermost first; none: they are not known
 	thread  trace.ThreadID // whose it was
 	during  call           // the watched function's
@@ -33,7 +34,7 @@ func (a *Analysis) Signalled(ev *trace.Event) {
 		switch signal {
 		case unix.SIGSEGV, unix.SIGBUS, unix.SIGFPE, unix.SIGILL, unix.SIGABRT:
 			if a.traced(at) {
-				a.died = death{pc: at, at: at, calls: calls, thread: ev.Thread, during: a.calls.current(ev.Thread), aborted: signal == unix.SIGABRT}
+				a.died = death{pc: at, at: at, fault: ev.Addr, calls: calls, thread: ev.Thread, during: a.calls.current(ev.Thread), aborted: signal == unix.SIGABRT}
 				if a.traced(ev.PC) {
 					a.died.pc = ev.PC
 				}

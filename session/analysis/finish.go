@@ -141,9 +141,9 @@ func (a *Analysis) question(p *point) faultloc.Input {
 		in.Broken, in.BrokenOf, in.Stray = a.Checker.CountBroken, a.Checker.BrokenAt, a.Checker.Stray
 	}
 	in.Rerun = func(t mgpp.Timestamp) faultloc.Rerun { return a.experiments(p, t) }
-	in.ReadFreed = func() (faultloc.ReadFreed, bool) { return a.readFreed(p) }
+	in.ReadFreed = func(t mgpp.Timestamp) (faultloc.ReadFreed, bool) { return a.readFreed(p, t) }
 	if in.Cut && (!a.died.aborted || p.sole()) { // who finds something broken, and says so, has not broken it
-		in.Died = a.died.at
+		in.Died, in.Fault = a.died.at, a.died.fault
 	}
 	if a.Relevance.Forgets() { // what is nowhere may be in such a block
 		in.Elsewhere = func(addr trace.Addr) bool { return addr < trace.UserEnd || a.elsewhere(addr) }

@@ -270,6 +270,25 @@ func (x *experiments) Stored(ops []mgpp.Timestamp, instead []byte) (well, ok boo
 	return x.call.Stored(ops, instead)
 }
 
+// Followed implements faultloc.Rerun.
+func (x *experiments) Followed() (out []faultloc.Read) {
+	for _, r := range x.call.Followed() {
+		f := faultloc.Read{Addr: trace.Addr(r.Addr), Size: r.Size, Depth: r.Depth, Before: x.call.Time(r.Effects), Of: r.Of}
+		if id, ok := x.a.Hist.FormerAt(f.Addr, f.Before); ok {
+			if n := x.a.Hist.Node(id); n.Death != 0 && n.Death <= f.Before {
+				f.Freed = n.Death
+			} else {
+				f.Born = n.Birth
+			}
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// Before implements faultloc.Rerun.
+func (x *experiments) Before(t mgpp.Timestamp) (well, ok bool) { return x.call.Before(t) }
+
 // Given implements faultloc.Rerun.
 func (x *experiments) Given(t mgpp.Timestamp) bool {
 	e, ok := x.call.Effect(t)
@@ -305,7 +324,9 @@ func (a *Analysis) execute(k *call, now mgpp.Timestamp, found []eval.Inconsisten
 	if call.Over && call.To == now {
 		call.Broken = eval.Instances(found, nil)
 	}
-	call.Died = died
+	if call.Died = died; died != 0 {
+		call.Fault = a.died.fault
+	}
 	return rerun.New(a.program(like), call)
 }
 
@@ -365,9 +386,9 @@ func (a *Analysis) program(like *rerun.Rerun) rerun.Program {
 	return rerun.Program{Spec: a.spec, History: a.Hist, Model: a.model(), Typing: a.Typing, Symbols: a.Symbols, Bias: a.Bias(), Pointers: a.pointers, Flags: a.flags, Field: a.field, Like: like}
 }
 
-// readFreed is a block that a call freed which ended at p, and went on to use.
-func (a *Analysis) readFreed(p *point) (out faultloc.ReadFreed, ok bool) {
-	k, ok := a.calls.during(p.time)
+// readFreed is a block that the call freed during which operation t was done, by p, and went on to use.
+func (a *Analysis) readFreed(p *point, t mgpp.Timestamp) (out faultloc.ReadFreed, ok bool) {
+	k, ok := a.calls.during(t)
 	if !ok || a.Typing == nil {
 		return out, false
 	}

@@ -192,7 +192,7 @@ func (a *Analysis) why(s *faultloc.Suspect, best *faultloc.Evidence, out *report
 				return report.Sentence(a.evidence(s, *best))
 			}
 			return "It stored a pointer to a node that was freed after that, and the pointer is still there."
-		case faultloc.Unlike, faultloc.Dropped, faultloc.Lost, faultloc.Early, faultloc.Used, faultloc.Stale, faultloc.Taken, faultloc.Instead, faultloc.Swapped, faultloc.Edited, faultloc.Switched, faultloc.Altered:
+		case faultloc.Unlike, faultloc.Followed, faultloc.Dropped, faultloc.Lost, faultloc.Early, faultloc.Used, faultloc.Stale, faultloc.Taken, faultloc.Instead, faultloc.Swapped, faultloc.Edited, faultloc.Switched, faultloc.Altered:
 			return report.Sentence(a.evidence(s, *best))
 		case faultloc.Idle:
 			return "It stored what a field held already, beside one that nothing has written: with " + a.repair(s.Repair) + " it would be well."
@@ -461,6 +461,8 @@ func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 		return "it stored a number that was wrong by as much as it is now, and was counted on from"
 	case faultloc.Used:
 		return "it freed memory that was used after that in the same call, at " + a.Symbols.Place(e.By) + experiment
+	case faultloc.Followed:
+		return followed(&e)
 	case faultloc.Stale:
 		return "it freed a node, and a pointer to that was stored only afterwards: something still led to it"
 	case faultloc.Taken:
@@ -753,4 +755,34 @@ func (a *Analysis) number(v uint64) string {
 		return fmt.Sprintf("%#x", v)
 	}
 	return fmt.Sprint(int64(v))
+}
+
+// followed says what a statement had to do with the address at which the program died.
+func followed(e *faultloc.Evidence) string {
+	led := "the program followed it to where it died"
+	switch {
+	case e.Depth == 1:
+		led = "it led to what the program followed to where it died"
+	case e.Depth > 1:
+		led = "by some steps it led to what the program followed to where it died"
+	}
+	out := ""
+	switch e.Read {
+	case faultloc.ReadNull:
+		out = "it stored a NULL, and " + led
+	case faultloc.ReadNowhere:
+		out = "it stored a pointer that leads to nothing that is known, and " + led
+	case faultloc.ReadIndex:
+		out = "it stored a number by which the program came beyond a block, and to where it died"
+	case faultloc.ReadFreedBlock:
+		out = "it freed the block from which a pointer was read after that, and " + led
+	case faultloc.ReadUnwritten:
+		out = "it allocated the block from which a pointer was read that nothing had written, and " + led
+	default:
+		out = "what it stored was read, and " + led
+	}
+	if e.Survives {
+		out += "; with what was there before, the call would have come to its end, and nothing would be broken" + experiment
+	}
+	return out
 }

@@ -52,6 +52,8 @@ type Call struct {
 	Broken []eval.Instance
 	// Died is the instruction in which the program died, in this call, while nothing was inconsistent; 0: it is not about that.
 	Died trace.Addr
+	// Fault is the address where it found no memory, 0 if that is not known.
+	Fault trace.Addr
 }
 
 // Object is memory as it was when a call began.
@@ -72,6 +74,8 @@ type Rerun struct {
 	was               *replay.Run
 	ways              map[Way]bool      // what Went knows; nil: it was not asked yet
 	matched           []int             // the effects that were recorded, in order
+	wild              uint64            // replay.Crash.Unknown
+	in                *world            // the world in which it did what was recorded
 	twin              *twin             // nil: not made yet, or it can not be
 	floats            []uint64          // the call's floating-point arguments
 	single            uint64            // world.single
@@ -145,6 +149,13 @@ func (r *Rerun) reproduce(was []replay.Effect) error {
 	})
 	if r.matched == nil && r.was.Results > 0 {
 		r.unknown(was)
+	}
+	if r.matched == nil && call.Died != 0 && r.was.Guessed > 0 { // what nobody knows may be what it died of
+		r.wild = r.machine.Elsewhere(r.crash())
+		r.guesses(func(w *world) bool {
+			r.execute(w, was)
+			return r.fits()
+		})
 	}
 	for _, v := range floats(was) {
 		if r.matched != nil || call.Floats != nil {
@@ -307,7 +318,7 @@ func floats(was []replay.Effect) (out []uint64) {
 // execute executes the call as it was, and learns what it can of memory from what was recorded.
 func (r *Rerun) execute(w *world, was []replay.Effect) {
 	for range maxTold {
-		r.machine = replay.New(w)
+		r.in, r.machine = w, replay.New(w)
 		if r.p.Like != nil {
 			r.machine.Knows(r.p.Like.machine)
 		}
@@ -322,9 +333,17 @@ func (r *Rerun) execute(w *world, was []replay.Effect) {
 	r.matched = reproduces(r.was, was, r.call.Unknown != nil)
 }
 
+// crash is where the program died in this call.
+func (r *Rerun) crash() replay.Crash {
+	return replay.Crash{PC: uint64(r.call.Died), Addr: uint64(r.call.Fault), Unknown: r.wild}
+}
+
 // again is the call, for an experiment.
 func (r *Rerun) again() replay.Call {
 	c := replay.Call{Entry: uint64(r.call.Entry), Args: r.call.Args, Floats: r.floats, Place: r.place, Resize: r.resize, Brief: true, Results: r.result}
+	if r.call.Died != 0 {
+		c.Crash = r.crash()
+	}
 	if r.was != nil {
 		c.MaxSteps = 2*min(r.was.Steps, maxCall/4) + 2000
 	}

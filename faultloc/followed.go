@@ -1,0 +1,132 @@
+package faultloc
+
+import (
+	"mgtrace/mgpp"
+	"mgtrace/trace"
+)
+
+// Where nothing is broken, a program dies all the same of a pointer that leads nowhere, and it has read that somewhere. The call is
+// executed again up to there, and says on which memory the address depends (B. Liblit and A. Aiken, "Building a Better Backtrace",
+// and origin tracking of M. D. Bond et al., "Tracking Bad Apples", OOPSLA 2007, ask for the same of a run that is watched for it).
+
+// Read is memory on which the address depends at which the program died.
+type Read struct {
+	Addr   trace.Addr
+	Size   int
+	Depth  int            // 0: the address was read there, or computed from it; else that led to memory of the depth before
+	Before mgpp.Timestamp // the last operation before it was read
+	Freed  mgpp.Timestamp // the operation that had freed the block there; 0: none had
+	Born   mgpp.Timestamp // the operation that allocated the block there; 0: none lies there
+	Of     int            // the read, by its number, to which this one led; -1: to where the program died
+}
+
+// maxLedBy bounds what is followed back.
+const maxLedBy = 8
+
+// followed adds the statements that wrote what the program followed to where it died. Where that was in a freed block, it is who
+// freed it, and where nothing had written it, who allocated it.
+func followed(in Input, suspects []Suspect) []Suspect {
+	if in.Rerun == nil || in.Died == 0 || !in.looksFor(Followed) {
+		return suspects
+	}
+	r := in.Rerun(in.At)
+	if r == nil {
+		return suspects
+	}
+	reads := r.Followed()
+	beyond, died := in.beyond(reads)
+	for i, x := range reads[:min(len(reads), maxLedBy)] {
+		if beyond[i] {
+			continue // who has written there has nothing to do with it
+		}
+		e := Evidence{Kind: Followed, Depth: x.Depth}
+		t := in.History.LastWrite(x.Addr, uint64(x.Size), x.Before)
+		switch {
+		case x.Freed != 0:
+			t, e.Read = x.Freed, ReadFreedBlock
+		case t <= x.Born && x.Born != 0:
+			t, e.Read = x.Born, ReadUnwritten
+		case t == 0:
+			continue // nothing of it is known
+		default:
+			if e.Read = in.what(x); (x.Of < 0 && died || x.Of >= 0 && beyond[x.Of]) && e.Read == ReadNumber && in.leads(x) == 0 {
+				e.Read = ReadIndex
+			}
+			e.Survives, _ = r.Before(t)
+		}
+		if !in.attributed(t) {
+			continue
+		}
+		if e.Read == ReadNowhere && in.ReadFreed != nil {
+			// It may have been read from what the same call had freed.
+			if f, ok := in.ReadFreed(t); ok && f.Free < t {
+				suspects = charge(in, suspects, f.Free, Evidence{Kind: Used, By: f.By})
+			}
+		}
+		suspects = charge(in, suspects, t, e)
+	}
+	return suspects
+}
+
+// beyond says which reads were not in the block to which pointers led that their addresses were computed from, and whether that is so
+// of where the program died.
+func (in *Input) beyond(reads []Read) (out []bool, died bool) {
+	out, led := make([]bool, len(reads)), make([]bool, len(reads))
+	for _, x := range reads {
+		of := in.leads(x)
+		switch {
+		case of == 0:
+		case x.Of < 0:
+			died = true
+		default:
+			to, ok := in.Model.View(x.Before).NodeAt(reads[x.Of].Addr)
+			within := ok && to == of
+			out[x.Of] = !within && (out[x.Of] || !led[x.Of])
+			led[x.Of] = true
+		}
+	}
+	return out, died
+}
+
+// leads is the block to which a pointer that was read leads, 0 if it is none.
+func (in *Input) leads(x Read) mgpp.NodeID {
+	v := in.Model.View(x.Before)
+	to, known := read(v, x.Addr, x.Size)
+	if !known || x.Size != 8 {
+		return 0
+	}
+	id, _ := v.NodeAt(trace.Addr(to))
+	return id
+}
+
+// what says what was read.
+func (in *Input) what(x Read) WasRead {
+	v := in.Model.View(x.Before)
+	to, known := read(v, x.Addr, x.Size)
+	switch {
+	case x.Depth > 0, x.Size != 8, !known:
+		return ReadNumber
+	case to == 0:
+		return ReadNull
+	case trace.Addr(to) >= trace.UserEnd, in.Fault != 0 && near(trace.Addr(to), in.Fault):
+		return ReadNowhere
+	}
+	return ReadNumber // by which another pointer led there
+}
+
+// near: one address may be found from the other by a field's offset.
+func near(a, b trace.Addr) bool { return max(a, b)-min(a, b) < maxReach }
+
+// charge adds evidence against the statement of an operation, if there is none of its kind.
+func charge(in Input, suspects []Suspect, t mgpp.Timestamp, e Evidence) []Suspect {
+	known := len(suspects)
+	s := statement(in, &suspects, t)
+	if known < len(suspects) {
+		s.Operations = []mgpp.Timestamp{t}
+	}
+	if !s.has(e.Kind) && in.looksFor(e.Kind) {
+		s.Operation = t
+		s.Evidence = append(s.Evidence, e)
+	}
+	return suspects
+}

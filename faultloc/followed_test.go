@@ -1,0 +1,95 @@
+package faultloc
+
+import (
+	"strings"
+	"testing"
+
+	"mgtrace/mgpp"
+	"mgtrace/trace"
+)
+
+// TestLed: who stored what the program followed to where it died. A pointer that leads nowhere goes before an experiment with
+// a decision, and a NULL behind it, as a condition should have asked for that.
+func TestLed(t *testing.T) {
+	const spec = "struct item { struct item *next; long n; long *list; };\ntype item;\n"
+	const begin = "1: a = calloc item\n2: a.next = NULL\n3: a.n = 1\n4: b = malloc item\n5: b.next = NULL\ncpoint\n"
+	// where says where a field lies, by its name and what lies before it.
+	where := func(w *world, name string, off trace.Addr) trace.Addr { return w.block(name).addr + off }
+	for name, c := range map[string]struct {
+		run   string
+		reads func(w *world) []Read
+		try   tried
+		want  string
+	}{
+		"NULL": {
+			"20: a.next = NULL\n", func(w *world) []Read { return []Read{{Addr: where(w, "a", 0), Size: 8, Of: -1}} }, tried{},
+			"died 77, wrote 20",
+		},
+		"NULL, and it would have lived": {
+			"20: a.next = NULL\n", func(w *world) []Read { return []Read{{Addr: where(w, "a", 0), Size: 8, Of: -1}} }, tried{survives: 6},
+			"wrote 20, died 77",
+		},
+		"nowhere": {
+			"20: a.next = 12345678\n", func(w *world) []Read { return []Read{{Addr: where(w, "a", 0), Size: 8, Of: -1}} },
+			tried{decisions: []Experiment{{PC: 30, Times: 1, Alike: true, Differs: 16, Words: 2, After: 5}}},
+			"wrote 20, decided 30 switched, died 77",
+		},
+		"NULL, and a decision": {
+			"20: a.next = NULL\n", func(w *world) []Read { return []Read{{Addr: where(w, "a", 0), Size: 8, Of: -1}} },
+			tried{decisions: []Experiment{{PC: 30, Times: 1, Alike: true, Differs: 16, Words: 2, After: 5}}},
+			"decided 30 switched, died 77, wrote 20",
+		},
+		"beyond a block": {
+			"20: a.list = b\n21: a.n = 9\n", func(w *world) []Read {
+				return []Read{{Addr: where(w, "b", 72), Size: 8, Of: -1}, {Addr: where(w, "a", 16), Size: 8, Depth: 1}, {Addr: where(w, "a", 8), Size: 8, Depth: 1}}
+			}, tried{},
+			"wrote 21, died 77, wrote 20",
+		},
+		"within it": {
+			"20: a.list = b\n21: a.n = 0\n", func(w *world) []Read {
+				return []Read{{Addr: where(w, "b", 0), Size: 8, Of: -1}, {Addr: where(w, "a", 16), Size: 8, Depth: 1}, {Addr: where(w, "a", 8), Size: 8, Depth: 1}}
+			}, tried{},
+			"died 77, wrote 5, wrote 21, wrote 20",
+		},
+		"never written": {
+			"20: a.n = 7\n", func(w *world) []Read { return []Read{{Addr: where(w, "b", 16), Size: 8, Of: -1, Born: 4}} }, tried{},
+			"wrote 4, died 77",
+		},
+		"freed": {
+			"20: free b\n21: a.n = 7\n", func(w *world) []Read { return []Read{{Addr: where(w, "a", 40), Size: 8, Of: -1, Freed: 6}} }, tried{},
+			"wrote 20, died 77",
+		},
+		"nothing is known": {"20: a.n = 7\n", func(w *world) []Read { return nil }, tried{}, "died 77"},
+	} {
+		w := newWorld(t, spec)
+		w.run(begin)
+		w.run(c.run)
+		in := w.input()
+		in.Cut, in.Died, in.Fault = true, 77, 12345678+8
+		c.try.asked, c.try.followed = new(int), c.reads(w)
+		for i := range c.try.followed {
+			c.try.followed[i].Before = in.At
+		}
+		in.Rerun = func(mgpp.Timestamp) Rerun { return c.try }
+		if got := ranks(Crashed(in)); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+// TestLedFreed: a pointer that leads nowhere was read from what the same call had freed.
+func TestLedFreed(t *testing.T) {
+	for used, want := range map[bool]string{true: "wrote 20, wrote 21, died 77", false: "wrote 21, died 77"} {
+		w := newWorld(t, "struct item { struct item *next; };\ntype item;\n")
+		w.run("1: a = calloc item\n2: b = calloc item\ncpoint\n20: free b\n21: a.next = 12345678\ncpoint\n22: c = calloc item\n")
+		in := w.input()
+		in.Cut, in.Died, in.Fault = true, 77, 12345678
+		in.Rerun = func(mgpp.Timestamp) Rerun {
+			return tried{asked: new(int), followed: []Read{{Addr: w.block("a").addr, Size: 8, Of: -1, Before: in.At}}}
+		}
+		in.ReadFreed = func(t mgpp.Timestamp) (ReadFreed, bool) { return ReadFreed{Free: 3, By: 21}, used && t == 4 }
+		if got := ranks(Crashed(in)); !strings.HasPrefix(got, want) {
+			t.Errorf("used %t: %s, want %s", used, got, want)
+		}
+	}
+}

@@ -1,0 +1,40 @@
+package rerun
+
+import (
+	"slices"
+
+	"mgtrace/mgpp"
+	"mgtrace/replay"
+)
+
+// Followed is memory on which the address depends at which the program died, the nearest first.
+func (r *Rerun) Followed() []replay.Read { return r.was.Reads }
+
+// Before: had an operation before the call, in which the program died, changed nothing, the call would have come to its end, and left nothing
+// broken. It is not ok where that is not known.
+func (r *Rerun) Before(t mgpp.Timestamp) (well, ok bool) {
+	if r.call.Died == 0 || t > r.call.From || r.steps >= maxSteps {
+		return false, false
+	}
+	w := *r.in
+	w.view = r.p.History.Without(w.view, t)
+	op := r.p.History.Op(t)
+	was := mgpp.Bytes{Data: make([]byte, op.Size), Written: make([]bool, op.Size)}
+	if op.Kind != mgpp.OpStore || !w.view.Read(op.Addr, &was) || slices.Contains(was.Written, false) {
+		return false, false
+	}
+	m := replay.New(&w)
+	m.Knows(r.machine)
+	run := m.Run(r.again())
+	r.steps += run.Steps
+	if run.Guessed > 0 && r.was.Guessed == 0 {
+		return false, false
+	}
+	if run.Err != nil {
+		return false, true
+	}
+	changed := replay.Effect{Kind: replay.Store, PC: uint64(op.PC), Addr: uint64(op.Addr), Size: op.Size, Data: was.Data}
+	run.Effects = append([]replay.Effect{changed}, run.Effects...)
+	_, well = r.judge(run)
+	return well, true
+}
