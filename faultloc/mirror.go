@@ -52,7 +52,7 @@ func (r *Repair) mutual(in Input, c Cell) bool {
 	way := c.Addr - in.Cells.Object(c.Obj).Addr
 	node := in.Cells.Object(r.Cell.Obj)
 	view := in.Model.View(in.Healthy)
-	is, not := 0, 0
+	is, either, not := 0, 0, 0
 	for _, o := range in.Cells.Alike(c.Obj, view, maxSample) {
 		v, ok := read(view, in.Cells.Object(o).Addr+way, 8)
 		to := in.Cells.At(trace.Addr(v), view)
@@ -60,13 +60,38 @@ func (r *Repair) mutual(in Input, c Cell) bool {
 			continue
 		}
 		back, ok := read(view, in.Cells.Object(to).Addr+(r.Cell.Addr-node.Addr), 8)
-		if ok && in.Cells.At(trace.Addr(back), view) == o || r.anyElement(in, to, o, view) {
+		switch {
+		case ok && in.Cells.At(trace.Addr(back), view) == o, r.anyElement(in, to, o, view):
 			is++
-		} else {
+		case ok && r.either(in, way, back, to, o, view):
+			either++
+		default:
 			not++
 		}
 	}
-	return is >= not
+	if is == 0 { // it leads back from nowhere
+		return either+not == 0
+	}
+	return is+either >= not
+}
+
+// either: a pointer to a node, the way, has one of several ways back, as that to a father in a tree has: another one leads back to an object, and that
+// of the repair, which holds back, leads nowhere, or to a node that has this way to the same node.
+func (r *Repair) either(in Input, way trace.Addr, back uint64, node, o graph.ObjID, view mgpp.View) bool {
+	if back != 0 {
+		other := in.Cells.At(trace.Addr(back), view)
+		if other == 0 || in.Cells.Object(other).Type != in.Cells.Object(o).Type {
+			return false
+		}
+		v, ok := read(view, in.Cells.Object(other).Addr+way, 8)
+		if !ok || in.Cells.At(trace.Addr(v), view) != node {
+			return false
+		}
+	}
+	return slices.ContainsFunc(in.Cells.Fields(node, view), func(c Cell) bool {
+		v, ok := read(view, c.Addr, c.Size)
+		return ok && c.Pointer && v != 0 && in.Cells.At(trace.Addr(v), view) == o
+	})
 }
 
 // anyElement: the repair's field is an element of an array, and in another node one of these leads to an object.

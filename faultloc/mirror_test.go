@@ -1,6 +1,9 @@
 package faultloc
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+)
 
 // TestMutualElements: of neighbours in arrays any element may be the way back. A new triangle comes between two that were neighbours: who
 // stored that it leads to the one is where the way back is missing, and not who took the other out.
@@ -16,4 +19,34 @@ func TestMutualElements(t *testing.T) {
 		born + out + in:                       "wrote 75 outdated",
 		born + out + "61: a.by[1] = c\n" + in: "healthy",
 	})
+}
+
+// TestUpward: a new node to which nothing leads, and which leads upwards by a pointer that is no edge: the way down is missing. A father has
+// two ways down, and one that was never used is none.
+func TestUpward(t *testing.T) {
+	const spec = "struct leaf { struct leaf *left, *right, *up; };\nstruct top { struct leaf *first; };\ntype leaf edges (left, right);\ntype top;\ntogether top, leaf;\nheld: leaf X; X.INDEGREE == 1;\n"
+	const begin = "20: h = calloc top\ncpoint\n30: a = calloc leaf\n32: h.first = a\ncpoint\n30: b = calloc leaf\n31: b.up = a\n33: a.left = b\ncpoint\n30: d = calloc leaf\n31: d.up = b\n35: b.right = d\ncpoint\n"
+	for end, want := range map[string]string{
+		"30: c = calloc leaf\n31: c.up = a\n":                  "wrote 31 a",
+		"30: c = calloc leaf\n31: c.up = b\n":                  "wrote 31 b",
+		"30: c = calloc leaf\n31: c.up = a\n34: a.right = c\n": "none", // correct
+	} {
+		w := newWorld(t, spec)
+		w.run(begin)
+		w.run(end)
+		got := "none"
+		if r := Locate(w.input()); len(r.Suspects) > 0 {
+			s := r.Suspects[0]
+			got = fmt.Sprintf("%s %d", s.Kind, s.PC)
+			for _, e := range s.Evidence {
+				if e.Mends != nil {
+					got += " " + w.nameOf(e.Mends.Cell)
+					break
+				}
+			}
+		}
+		if got != want {
+			t.Errorf("%q: %s, want %s", end, got, want)
+		}
+	}
 }

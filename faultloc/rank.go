@@ -541,7 +541,7 @@ func (e Evidence) always() bool {
 }
 
 // evidenceOrder is the order in which evidence is shown.
-var evidenceOrder = [...]EvidenceKind{Counterfactual, RepairCell, Passed, Edited, Switched, Altered, Swapped, Instead, Basis, Stale, Taken, Dropped, Lost, Doomed, Used, Garbage, Early, Freed, Stray, Crossed, Crash, Habit, Missing, Unlike, Outdated, Idle, Vain, Beside, Mirror, Last, Flip, Entered, Touch}
+var evidenceOrder = [...]EvidenceKind{Counterfactual, RepairCell, Passed, Edited, Switched, Altered, Swapped, Instead, Basis, Stale, Taken, Dropped, Lost, Doomed, Used, Followed, Garbage, Early, Freed, Stray, Crossed, Crash, Habit, Missing, Unlike, Outdated, Idle, Vain, Beside, Mirror, Last, Flip, Entered, Touch}
 
 // rank sorts by suspicion. Where the first settles the matter, those that
 // merely touched, or wrote what entered, are kept apart.

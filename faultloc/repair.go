@@ -81,9 +81,10 @@ func (l *lab) repair(tb *contributions) []Repair {
 	fresh := func(r Repair) bool { return l.in.fresh(r.Cell) }
 	if all := len(l.in.Found); most < all || !slices.ContainsFunc(out, fresh) {
 		l.limit = min(maxTrials, l.trials+maxMovedTrials)
+		sound := slices.ContainsFunc(out, func(r Repair) bool { return r.Cured == all && r.Orphans == 0 })
 		for _, c := range l.movedCells(tb, cells) {
 			r, ok := l.mend(c, moved)
-			if ok && r.Created == 0 && (r.Cured > most || most == all && r.Cured == all && r.Orphans == 0 && fresh(r)) {
+			if ok && r.Created == 0 && (r.Cured > most || most == all && r.Cured == all && r.Orphans == 0 && (fresh(r) || !sound)) {
 				most = r.Cured
 				out = append(out, r)
 			}
@@ -321,6 +322,16 @@ func (l *lab) movedCells(tb *contributions, have []candidate) []candidate {
 		add(l.in.Cells.At(op.Addr, l.view))
 		if v, ok := read(l.in.Model.View(t), op.Addr, 8); ok && op.Kind == mgpp.OpStore && op.Size == 8 {
 			add(l.in.Cells.At(trace.Addr(v), l.view))
+		}
+	}
+	for _, o := range nodes { // what a new node leads to may have to lead back
+		if l.in.Cells.Object(o).Birth <= l.in.Healthy {
+			continue
+		}
+		for _, c := range l.in.Cells.Fields(o, l.view) {
+			if v, ok := read(l.view, c.Addr, c.Size); ok && c.Pointer {
+				add(l.in.Cells.At(trace.Addr(v), l.view))
+			}
 		}
 	}
 	var out []candidate
