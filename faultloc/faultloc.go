@@ -146,6 +146,8 @@ type Input struct {
 	// Rerun is the call in which an operation was done, or which ended at At, to be executed once more; nil where that
 	// can not be done. Nil: it never can.
 	Rerun func(mgpp.Timestamp) Rerun
+	// Ended is the call in which the run ended, up to there; nil where it can not be executed again. Nil: it never can.
+	Ended func() Rerun
 	// ReadFreed is a block that the call during which an operation was done freed, and went on to use. Nil: that is never known.
 	ReadFreed func(mgpp.Timestamp) (ReadFreed, bool)
 	// Died is the instruction at which the run ended, 0 if it did not.
@@ -477,7 +479,7 @@ func locate(in Input) Result {
 	if !in.stopped() {
 		suspects = blame(in, tb, suspects, repairs, lab)
 		markWhole(in, suspects)
-		suspects = odd(in, suspects)
+		suspects = followed(in, odd(in, suspects))
 		if in.Cells != nil && in.looksFor(Dropped) {
 			suspects = lab.dropped(tb, suspects)
 		}

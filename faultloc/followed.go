@@ -26,10 +26,10 @@ const maxLedBy = 8
 // followed adds the statements that wrote what the program followed to where it died. Where that was in a freed block, it is who
 // freed it, and where nothing had written it, who allocated it.
 func followed(in Input, suspects []Suspect) []Suspect {
-	if in.Rerun == nil || in.Died == 0 || !in.looksFor(Followed) {
+	if in.Ended == nil || in.Died == 0 || !in.looksFor(Followed) {
 		return suspects
 	}
-	r := in.Rerun(in.At)
+	r := in.Ended()
 	if r == nil {
 		return suspects
 	}
@@ -39,7 +39,7 @@ func followed(in Input, suspects []Suspect) []Suspect {
 		if beyond[i] {
 			continue // who has written there has nothing to do with it
 		}
-		e := Evidence{Kind: Followed, Depth: x.Depth}
+		e := Evidence{Kind: Followed, Depth: x.Depth, Sole: len(in.Found) == 0}
 		t := in.History.LastWrite(x.Addr, uint64(x.Size), x.Before)
 		switch {
 		case x.Freed != 0:
@@ -54,7 +54,7 @@ func followed(in Input, suspects []Suspect) []Suspect {
 			}
 			e.Survives, _ = r.Before(t)
 		}
-		if !in.attributed(t) {
+		if !in.attributed(t) || (x.Depth > 1 || !e.Sole) && e.Read == ReadNumber && !e.Survives { // all that there is leads somewhere
 			continue
 		}
 		if e.Read == ReadNowhere && in.ReadFreed != nil {

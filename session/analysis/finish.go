@@ -141,6 +141,7 @@ func (a *Analysis) question(p *point) faultloc.Input {
 		in.Broken, in.BrokenOf, in.Stray = a.Checker.CountBroken, a.Checker.BrokenAt, a.Checker.Stray
 	}
 	in.Rerun = func(t mgpp.Timestamp) faultloc.Rerun { return a.experiments(p, t) }
+	in.Ended = func() faultloc.Rerun { return a.ended(p) }
 	in.ReadFreed = func(t mgpp.Timestamp) (faultloc.ReadFreed, bool) { return a.readFreed(p, t) }
 	if in.Cut && (!a.died.aborted || p.sole()) { // who finds something broken, and says so, has not broken it
 		in.Died, in.Fault = a.died.at, a.died.fault

@@ -386,6 +386,18 @@ func (a *Analysis) program(like *rerun.Rerun) rerun.Program {
 	return rerun.Program{Spec: a.spec, History: a.Hist, Model: a.model(), Typing: a.Typing, Symbols: a.Symbols, Bias: a.Bias(), Pointers: a.pointers, Flags: a.flags, Field: a.field, Like: like}
 }
 
+// ended is the call in which the program died, to be executed up to there.
+func (a *Analysis) ended(p *point) faultloc.Rerun {
+	if a.died.pc == 0 || a.died.during.Function == "" || a.Typing == nil {
+		return nil
+	}
+	r, err := a.execute(&a.died.during, p.time, p.found, a.died.pc, nil)
+	if err != nil {
+		return nil
+	}
+	return &experiments{a: a, call: r}
+}
+
 // readFreed is a block that the call freed during which operation t was done, by p, and went on to use.
 func (a *Analysis) readFreed(p *point, t mgpp.Timestamp) (out faultloc.ReadFreed, ok bool) {
 	k, ok := a.calls.during(t)
