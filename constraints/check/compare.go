@@ -1,6 +1,8 @@
 package check
 
 import (
+	"fmt"
+
 	"mgtrace/constraints/syntax"
 	"mgtrace/types"
 )
@@ -19,19 +21,20 @@ func (s *scope) compare(e *syntax.Binary, src string) operand {
 		return s.compareNull(e, x, y, src)
 	case x.reference() && y.reference() && (x.kind == kindRef || y.kind == kindRef):
 		if e.Op != "==" && e.Op != "!=" {
-			hint := ""
-			if alike(x, y) == AlikeVoid {
-				hint = "; numbers kept in a void pointer can be declared as such: type T = \"…\"; and struct T { long key; … }; lay the program's type out"
-			}
-			s.errorf(e.OpPos, "nodes and pointers are compared by == and != only%s", hint)
-			return operand{}
+			return s.ordered(e, x, y, src)
 		}
 		s.sameObjects(e, x, y)
 	case x.numeric() && y.numeric():
 		s.signedBit(x, y)
 		s.signedBit(y, x)
 	default:
-		s.errorf(e.OpPos, "these cannot be compared: %s, %s", x.describe(), y.describe())
+		hint := ""
+		for _, o := range [2]operand{x, y} {
+			if _, ok := pointsTo(o); ok && e.Op != "==" && e.Op != "!=" {
+				hint = fmt.Sprintf("; how many elements lie between two pointers is a number: `P - %s`", o.src)
+			}
+		}
+		s.errorf(e.OpPos, "these cannot be compared: %s, %s%s", x.describe(), y.describe(), hint)
 		return operand{}
 	}
 	return condition(&Binary{Src: src, Op: e.Op, X: x.expr, Y: y.expr, Unsigned: unsigned(x, y), Alike: alike(x, y)})

@@ -158,6 +158,9 @@ func show(e Expr) string {
 		if e.Unsigned {
 			u = "u"
 		}
+		if e.Elem > 0 {
+			u += fmt.Sprintf("[%d]", e.Elem)
+		}
 		return fmt.Sprintf("(%s %s%s %s)", show(e.X), e.Op, u, show(e.Y))
 	case *Cond:
 		return fmt.Sprintf("(%s ? %s : %s)", show(e.C), show(e.X), show(e.Y))

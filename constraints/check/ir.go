@@ -302,13 +302,15 @@ type (
 	// Binary: + - * / % & | << >> == != < <= > >= and or min max.
 	// Comparison of a pointer with a Node or another pointer is by identity, of
 	// pointers of one C type by address; of anything with Null, whether it is NULL.
-	// Unsigned: both sides compare as unsigned.
+	// Unsigned: both sides compare as unsigned. Elem: of two pointers that - < <= > >=
+	// are about, the bytes of what they point to; 0: they are numbers.
 	Binary struct {
 		Src      string
 		Op       string
 		X, Y     Expr
 		Unsigned bool
 		Alike    Alike
+		Elem     int64
 	}
 	// Cond is c ? x : y.
 	Cond struct {
@@ -362,11 +364,13 @@ type Place struct {
 }
 
 // Step adds I*Stride bytes. Count is the array's length, -1 to the end of the
-// allocation; an index outside is undefined.
+// allocation; an index outside is undefined. Back: the place hangs off a pointer into
+// an array, or to its end, and an index below 0 leads to what lies before it.
 type Step struct {
 	I      Expr
 	Stride int64
 	Count  int64
+	Back   bool
 }
 
 func (e *Const) Text() string     { return e.Src }

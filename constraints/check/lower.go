@@ -144,7 +144,11 @@ func (s *scope) binary(e *syntax.Binary) operand {
 	case "==", "!=", "<", "<=", ">", ">=":
 		return s.compare(e, src)
 	}
-	x, y := s.number(e.X), s.number(e.Y)
+	p, q := s.lower(e.X), s.lower(e.Y)
+	if e.Op == "-" && p.kind == kindRef && q.kind == kindRef {
+		return s.difference(e, p, q, src)
+	}
+	x, y := s.asNumber(p, noArithmetic(p, e.Op)), s.asNumber(q, noArithmetic(q, e.Op))
 	if x == nil || y == nil {
 		return operand{}
 	}

@@ -323,10 +323,10 @@ func (s *scope) behindPointer(x operand, i Expr, e *syntax.Index) operand {
 		return operand{}
 	}
 	p := Place{Base: s.row(x).expr, Type: elem}
-	if k, ok := fold(i); ok && !k.IsFloat {
+	if k, ok := fold(i); ok && !k.IsFloat && k.Int >= 0 {
 		p.Offset = k.Int * elem.Size
 	} else {
-		p.Steps = []Step{{I: i, Stride: elem.Size, Count: -1}}
+		p.Steps = []Step{{I: i, Stride: elem.Size, Count: -1, Back: true}}
 	}
 	return operand{pos: e.Pos, typ: elem, place: &p}
 }

@@ -83,14 +83,16 @@ func (o operand) describe() string {
 }
 
 // number lowers e, which must be a number; nil after an error.
-func (s *scope) number(e syntax.Expr) Expr {
-	o := s.lower(e)
+func (s *scope) number(e syntax.Expr) Expr { return s.asNumber(s.lower(e), "") }
+
+// asNumber is number for what is lowered; hint says what is written instead of what is none.
+func (s *scope) asNumber(o operand, hint string) Expr {
 	switch o.kind {
 	case kindNumber, kindAny:
 		return o.expr
 	case kindBad:
 	default:
-		s.errorf(o.pos, "a number is expected here, but %s", o.describe())
+		s.errorf(o.pos, "a number is expected here, but %s%s", o.describe(), hint)
 	}
 	return nil
 }

@@ -59,7 +59,7 @@ func (e *env) witnessName(k *info) string {
 func (e *env) readyOperands(x check.Expr, out []Arg) []Arg {
 	e.eachOperand(x, func(y check.Expr) {
 		if e.ready(y, -1) {
-			out = append(out, Arg{Text: y.Text(), Value: e.operand(y)})
+			out = append(out, Arg{Text: operandText(y), Value: e.operand(y)})
 		}
 	})
 	return out
@@ -71,13 +71,16 @@ func (e *env) operands(x check.Expr, prefix string, out []Arg) []Arg {
 		return out
 	}
 	e.eachOperand(x, func(y check.Expr) {
-		out = append(out, Arg{Text: prefix + y.Text(), Value: e.operand(y)})
+		out = append(out, Arg{Text: prefix + operandText(y), Value: e.operand(y)})
 	})
 	return out
 }
 
 // operand writes an operand's value.
 func (e *env) operand(x check.Expr) string {
+	if b, ok := x.(*check.Binary); ok {
+		return e.distance(b)
+	}
 	v := e.eval(x)
 	b, isBuiltin := x.(*check.Builtin)
 	if _, isRelation := x.(*check.Relation); isRelation || isBuiltin && b.Kind == check.BuiltinExists {
@@ -96,13 +99,17 @@ func (e *env) operand(x check.Expr) string {
 }
 
 // eachOperand calls f for the operands of x as written: fields, degrees,
-// attributes, relations; not for what connects them, nor for constants and the
-// bound nodes themselves.
+// attributes, relations, differences of pointers (an order is one, too); not for what
+// connects them, nor for constants and the bound nodes themselves.
 func (e *env) eachOperand(x check.Expr, f func(check.Expr)) {
 	switch x := x.(type) {
 	case *check.Unary:
 		e.eachOperand(x.X, f)
 	case *check.Binary:
+		if x.Elem > 0 { // where both lie says less than how far they are from each other
+			f(x)
+			return
+		}
 		e.eachOperand(x.X, f)
 		e.eachOperand(x.Y, f)
 	case *check.Cond:
@@ -147,6 +154,8 @@ func (e *env) reference(v value) string {
 		return fmt.Sprintf("dangling 0x%x (%s is destroyed)", v.bits, e.g.Name(e.ended(v)))
 	case v.tgt == mgpp.Points:
 		return fmt.Sprintf("0x%x (no node)", v.bits)
+	case v.node != 0:
+		return fmt.Sprintf("0x%x (%s)", v.bits, e.standing(v))
 	}
 	return fmt.Sprintf("0x%x (points nowhere)", v.bits)
 }
@@ -192,6 +201,11 @@ func (e *env) because(v value) string {
 		return "it depends on itself"
 	case notScalar:
 		return src + " is no number"
+	case elsewhere:
+		b := v.src.(*check.Binary)
+		return fmt.Sprintf("%s and %s lead into two different blocks", b.X.Text(), b.Y.Text())
+	case noWhole:
+		return src + " is no whole number of elements"
 	}
 	return "no rule applies"
 }

@@ -161,8 +161,9 @@ type location struct {
 	bad  value       // not 0: why there is no place
 
 	// An index that nothing but the end of the block bounds led here from the element 0 at from.
-	open bool
-	from trace.Addr
+	open  bool
+	from  trace.Addr
+	block mgpp.NodeID // it began at the end of this block; 0: in what lies there
 }
 
 func (l *location) ok() bool { return l.bad.why == 0 }
@@ -174,11 +175,14 @@ func (e *env) place(p *check.Place, at check.Expr) location {
 			return location{addr: o.Addr + trace.Addr(p.Offset), obj: o.ID}
 		}
 	}
-	l := e.base(p.Base)
+	l := e.baseOf(p)
 	if !l.ok() {
 		return l
 	}
 	start := l.addr
+	if l.obj != 0 && isArray(e.g, l.obj) { // a pointer may lead into the middle of it
+		start = e.g.Object(l.obj).Addr
+	}
 	if !l.open {
 		l.from = l.addr
 	}
@@ -196,7 +200,7 @@ func (e *env) place(p *check.Place, at check.Expr) location {
 		}
 		l.addr += trace.Addr(n.int() * s.Stride)
 		l.open = l.open || s.Count < 0
-		if s.Count < 0 && n.int() < 0 {
+		if s.Count < 0 && n.int() < 0 && !s.Back {
 			e.leads(outsideBlock, s.I)
 			l.bad = undef(outsideBlock, at)
 			return l
@@ -226,12 +230,34 @@ func (e *env) leaves(l *location) bool {
 	if o := l.obj; o != 0 && uint64(l.addr-e.g.Object(o).Addr) < e.g.Size(o, e.t) {
 		return false
 	}
-	begin, ok := e.v.NodeAt(l.from)
+	begin, ok := l.block, l.block != 0
+	if !ok {
+		begin, ok = e.v.NodeAt(l.from)
+	}
 	if !ok {
 		return false // on a stack, say: Read knows
 	}
 	at, ok := e.v.NodeAt(l.addr)
 	return ok && at != begin
+}
+
+// baseOf is base for a place: an index below 0 goes back into the block at whose end the pointer stands.
+func (e *env) baseOf(p *check.Place) location {
+	if len(p.Steps) == 0 || !p.Steps[0].Back {
+		return e.base(p.Base)
+	}
+	v := e.eval(p.Base)
+	if n := e.eval(p.Steps[0].I); n.defined() && n.int() < 0 {
+		if id := e.endsAt(v); id != 0 {
+			last := value{kind: pointer, tgt: mgpp.Points, bits: v.bits - 1, node: id}
+			l := e.follow(last, pointee(p.Base), p.Base)
+			l.addr, l.block = trace.Addr(v.bits), id
+			return l
+		}
+	}
+	l := e.follow(v, pointee(p.Base), p.Base)
+	e.leads(l.bad.why, p.Steps[0].I)
+	return l
 }
 
 // leads notes that an index of a loop led outside the allocation.
@@ -290,11 +316,7 @@ func (e *env) follow(p value, to *check.NodeType, at check.Expr) location {
 	case mgpp.Null:
 		return location{bad: undef(throughNull, at)}
 	case mgpp.Dangling:
-		l := location{bad: undef(throughDead, at)}
-		if _, local := trace.Local(e.c.hist.Node(p.node).Alloc); local {
-			l.bad.bits = p.bits // destroyed, and the function still runs: what lies there now, nobody knows
-		}
-		return l
+		return location{bad: e.dead(p, at)}
 	}
 	l := location{addr: trace.Addr(p.bits), obj: p.obj}
 	if to != nil && (p.obj == 0 || !e.g.Object(p.obj).Type.Is(to)) {
@@ -307,14 +329,28 @@ func (e *env) follow(p value, to *check.NodeType, at check.Expr) location {
 			return l
 		}
 		l.bad = undef(notExpected, at)
-		l.bad.bits, l.bad.node = p.bits, p.node
+		if l.bad.bits = p.bits; p.tgt == mgpp.Points {
+			l.bad.node = p.node
+		}
 		return l
 	}
 	if p.tgt == mgpp.Wild && p.obj == 0 {
 		l.bad = undef(throughWild, at)
+		if _, _, ok := e.extent(p.node); ok {
+			l.bad.why = outsideBlock
+		}
 		l.bad.bits = p.bits
 	}
 	return l
+}
+
+// dead is what is read through a pointer that dangles.
+func (e *env) dead(p value, at check.Expr) value {
+	v := undef(throughDead, at)
+	if _, local := trace.Local(e.c.hist.Node(p.node).Alloc); local {
+		v.bits = p.bits // destroyed, and the function still runs: what lies there now, nobody knows
+	}
+	return v
 }
 
 // object evaluates a node or a pointer to one, of type want if that is not nil.
@@ -409,12 +445,21 @@ func (e *env) ended(p value) graph.ObjID {
 	return 0
 }
 
+// valueOf is a pointer without the object that it leads to.
+func valueOf(tgt mgpp.Target) value {
+	p := value{kind: pointer, tgt: tgt.State, bits: tgt.Value, node: tgt.Node}
+	if tgt.State == mgpp.Wild {
+		p.node = tgt.Past
+	}
+	return p
+}
+
 // pointer makes a value of what a cell leads to.
 func (e *env) pointer(tgt mgpp.Target, to *check.NodeType, elem *types.Type) value {
 	if tgt.State == mgpp.Null || e.isNil(tgt) {
 		return null
 	}
-	p := value{kind: pointer, tgt: tgt.State, bits: tgt.Value, node: tgt.Node}
+	p := valueOf(tgt)
 	if to != nil {
 		p.obj = e.g.ObjectOf(e.t, tgt, to)
 	}

@@ -188,6 +188,8 @@ func (e *env) addrOf(x *check.AddrOf) value {
 	tgt := mgpp.Target{State: mgpp.Wild, Value: uint64(l.addr)}
 	if id, ok := e.v.NodeAt(l.addr); ok {
 		tgt.State, tgt.Node = mgpp.Points, id
+	} else if id, ok := e.v.NodeAt(l.addr - 1); ok {
+		tgt.Past = id // an array without elements
 	}
 	return e.pointer(tgt, nil, x.Place.Type)
 }
@@ -236,6 +238,9 @@ func (e *env) binary(x *check.Binary) value {
 	b := e.eval(x.Y)
 	if !b.defined() {
 		return b
+	}
+	if x.Elem > 0 {
+		return e.ordered(x, a, b)
 	}
 	switch x.Op {
 	case "==", "!=":
@@ -286,7 +291,7 @@ func (e *env) identical(a, b value, alike check.Alike) bool {
 	case a.isNull() || b.isNull():
 		return a.isNull() && b.isNull()
 	case alike == check.AlikeTyped, alike == check.AlikeVoid && a.obj == 0 && b.obj == 0:
-		return a.bits == b.bits && a.node == b.node && a.tgt == b.tgt
+		return a.bits == b.bits && (a.node == b.node && a.tgt == b.tgt || e.oneEnd(a, b))
 	case a.obj != 0 && a.obj == b.obj:
 		return true
 	case b.whole:

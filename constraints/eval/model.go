@@ -41,7 +41,14 @@ func (c *Checker) nodeChange(id mgpp.NodeID, t mgpp.Timestamp) mgpp.Timestamp {
 	switch {
 	case n.Death != 0 && n.Death <= t:
 		return n.Death
-	case n.Birth <= t:
+	}
+	resizes := c.hist.Resizes(id)
+	for i := len(resizes) - 1; i >= 0; i-- {
+		if resizes[i].Time <= t {
+			return resizes[i].Time
+		}
+	}
+	if n.Birth <= t {
 		return n.Birth
 	}
 	return 0

@@ -31,7 +31,7 @@ func (c *Checker) reads() []graph.Reads {
 	})
 	check.Walk(c.spec, func(x check.Expr) {
 		if l, ok := x.(*check.Load); ok && isPointer(l) { // may be followed backwards, as a hop is
-			c.followed(hop{l}, r)
+			c.followed(hop{load: l}, r)
 		}
 		if base := readFrom(x); base != nil && slices.ContainsFunc(chains(base), func(c chain) bool { return len(c.hops) > 0 || c.slot < 0 && c.global == 0 }) {
 			c.eachOf(r, typeOfBase(base), func(x *graph.Reads) { x.Behind = true })

@@ -110,8 +110,9 @@ func (e *env) ledBy(from graph.ObjID, c *check.EdgeCell, addr trace.Addr) (p val
 	if tgt.State == mgpp.Null || tgt.State == mgpp.Unwritten || e.isNil(tgt) {
 		return p, false
 	}
-	o := e.g.Resolve(e.t, tgt, c.Elem, e.g.Object(from).Type)
-	return value{kind: pointer, tgt: tgt.State, bits: tgt.Value, node: tgt.Node, obj: o}, true
+	p = valueOf(tgt)
+	p.obj = e.g.Resolve(e.t, tgt, c.Elem, e.g.Object(from).Type)
+	return p, true
 }
 
 // leadsTo reports whether an element of a cell leads into an object.

@@ -244,6 +244,42 @@ best:   bag B;  B.BEST < 3;
 		{"items", 24, []uint64{0, 8, 16}, nil, true},
 		{"nums", 20, nil, []uint64{0, 4, 8, 12, 16}, true},
 	}},
+	"stack": {`
+struct stack { int n; int used; long *start, *top, *end; void *mark; };
+type stack; ARRAY nums OF long;
+order: stack S; S.start <= S.top and S.top <= S.end;
+used:  stack S; S.used != 0 => S.top - S.start == S.used;
+room:  stack S; S.n > 1 => S.end - S.start >= S.n;
+each:  stack S; for I in 0 to S.top - S.start - 1, S.start[I] < 3;
+last:  stack S; S.top > S.start => S.top[-1] < 3;
+mark:  stack S; S.mark != NULL => S.mark <= S.end;
+full:  stack S; S.top != S.end or S.used == 2;
+two:   stack S, T; S.start == T.start and S.used > 0 => S.top - T.top < 2;
+stack.FREE; stack S; S.start != NULL => S.FREE = S.end - S.top || S.FREE = 0;
+free:  stack S; S.FREE != 1;
+few:   COUNT(stack S: S.end - S.top >= 0) <= 3;
+`, []shape{
+		{"stack", 40, []uint64{8, 16, 24, 32, 8, 16, 24}, []uint64{0, 4}, false},
+		{"nums", 24, nil, []uint64{0, 8, 16}, true},
+		{"", 24, nil, []uint64{0, 8, 16}, true},
+	}},
+	"pushed": {`
+struct item { int key; int at; struct item *next; };
+struct stack { int n; int used; struct item **start, **top, **end; };
+type stack edges (start); type item; ARRAY slots OF struct item *;
+together stack, slots, item;
+cells stack: start[0..top - start - 1];
+order: stack S; S.start <= S.top and S.top <= S.end;
+count: stack S; S.start.COUNT == S.top - S.start;
+reach: item X; stack S; S ->> X;
+in:    item X; X.INDEGREE <= 1;
+keys:  stack S; for I in 0 to S.end - S.start - 1, S.start[I] == NULL or S.start[I].key < 3;
+last:  stack S; S.used > 1 => S.top[-1].at == S.top - S.start;
+`, []shape{
+		{"item", 16, []uint64{8}, []uint64{0, 4}, false},
+		{"stack", 32, []uint64{8, 16, 24}, []uint64{0, 4}, false},
+		{"slots", 24, []uint64{0, 8, 16}, nil, true},
+	}},
 	"unread": {`
 struct item { int key; int pad; struct item *next; struct item *peer; int last; int tail; char *text; long spare[2]; };
 struct chunk { struct chunk *next; long a, b; };
@@ -396,6 +432,7 @@ type script struct {
 	entries []trace.Addr    // where pointers lead; nil: to all that live
 	enters  uint64          // calls make nodes in blocks of no type, and end them: their size; 0: they do not
 	over    bool            // these nodes may overlap
+	inner   bool            // pointers lead to each word of a block, and to its end
 }
 
 func newScript(tb testing.TB, name string, seed uint64) *script {
@@ -423,6 +460,7 @@ func newScript(tb testing.TB, name string, seed uint64) *script {
 	case "apart":
 		defined.enters = 40
 	}
+	defined.inner = name == "stack" || name == "pushed"
 	if name == "unread" {
 		defined.wild = 3 // pointers into the middle read what else is unread
 	}
@@ -561,6 +599,14 @@ func (s *script) place() trace.Addr {
 		}
 	}
 	a := to[s.r.IntN(len(to))]
+	if s.inner && s.kind[a].variable {
+		for range 3 { // rather into what another pointer leads into, too
+			if b := to[s.r.IntN(len(to))]; s.kind[b].variable {
+				a = min(a, b)
+			}
+		}
+		return a + trace.Addr(8*s.r.Uint64N(s.size[a]/8+1))
+	}
 	if s.enters > 0 && s.kind[a].typ == "" {
 		a += trace.Addr(uint64(s.r.IntN(3)) * s.enters)
 	}

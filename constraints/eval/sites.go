@@ -16,8 +16,12 @@ type chain struct {
 	exact  bool // the chain is all there is to it
 }
 
-// hop is a pointer that is followed: the cell that a load reads, or any.
-type hop struct{ load *check.Load }
+// hop is a pointer that is followed: the cell that a load reads, or any. back: it may stand at the end of what it is
+// followed into.
+type hop struct {
+	load *check.Load
+	back bool
+}
 
 // siteKind says what a site reads.
 type siteKind uint8
@@ -58,15 +62,16 @@ type site struct {
 // sitesOf appends what x reads. inner are the slots of aggregates around it;
 // alone, if not nil, is asked for the site of an aggregate that stands alone.
 func sitesOf(x check.Expr, inner uint64, alone func(*check.Aggregate) site, out []site) []site {
-	add := func(s site, base check.Expr) {
+	addAll := func(s site, base check.Expr, cs []chain) {
 		s.typ = typeOfBase(base)
-		for _, c := range chains(base) {
+		for _, c := range cs {
 			s.chain = c
 			s.every = c.slot < 0 || inner&(1<<c.slot) != 0
 			s.stray = straying(c)
 			out = append(out, s)
 		}
 	}
+	add := func(s site, base check.Expr) { addAll(s, base, chains(base)) }
 	switch x := x.(type) {
 	case nil:
 		return out
@@ -87,7 +92,7 @@ func sitesOf(x check.Expr, inner uint64, alone func(*check.Aggregate) site, out 
 		if len(x.Place.Steps) == 0 && x.Type != nil && x.Type.Size > 0 && !within {
 			s.hi = s.lo + max(x.Type.Size, int64(x.BitOffset+x.BitSize+7)/8)
 		}
-		add(s, x.Place.Base)
+		addAll(s, x.Place.Base, chainsOf(&x.Place))
 	case *check.FieldN:
 		add(site{hi: -1}, x.Base)
 	case *check.Attr:
@@ -192,9 +197,9 @@ func chains(x check.Expr) []chain {
 	case *check.GlobalRef:
 		return []chain{{slot: -1, global: x.Global + 1, exact: true}}
 	case *check.AddrOf:
-		return chains(x.Place.Base)
+		return chainsOf(&x.Place)
 	case *check.Load:
-		return extend(chains(x.Place.Base), hop{x})
+		return extend(chainsOf(&x.Place), hop{load: x})
 	case *check.FieldN:
 		return extend(chains(x.Base), hop{})
 	case *check.Cond:
@@ -205,6 +210,19 @@ func chains(x check.Expr) []chain {
 		return out
 	}
 	return []chain{{slot: -1}}
+}
+
+// chainsOf returns the chains of what a place lies in.
+func chainsOf(p *check.Place) []chain {
+	cs := chains(p.Base)
+	if len(p.Steps) > 0 && p.Steps[0].Back {
+		for i := range cs {
+			if n := len(cs[i].hops); n > 0 {
+				cs[i].hops[n-1].back = true
+			}
+		}
+	}
+	return cs
 }
 
 func extend(cs []chain, h hop) []chain {
@@ -248,6 +266,14 @@ func (e *env) holding(h hop, o graph.ObjID, all bool, buf []graph.ObjID) []graph
 		}
 	}
 	e.done()
+	if !h.back || h.load == nil {
+		return buf
+	}
+	for _, r := range e.g.AtEnd(e.v, o) {
+		if h.matches(e.g, &r) {
+			buf = append(buf, r.From)
+		}
+	}
 	return buf
 }
 

@@ -38,6 +38,8 @@ const (
 	inCycle           // an attribute that depends on itself
 	noRule            // no rule of the attribute applies
 	notScalar         // wider than a number
+	elsewhere         // two pointers that lead into different blocks have no order
+	noWhole           // what lies between two pointers is no whole number of elements
 	tooDeep           // internal: the attribute's evaluation is suspended
 )
 
@@ -52,7 +54,7 @@ type value struct {
 	whole bool             // pointer: stands for the object itself
 	bits  uint64
 	obj   graph.ObjID // pointer: the object it leads into, 0 if none
-	node  mgpp.NodeID // pointer: the block, likewise
+	node  mgpp.NodeID // pointer: the block, likewise; of one that leads nowhere the block at whose end it stands
 	src   check.Expr
 }
 

@@ -60,6 +60,8 @@ type History interface {
 	Node(mgpp.NodeID) mgpp.Node
 	// NodeThen is a node as it was at a time, if it lived.
 	NodeThen(mgpp.NodeID, mgpp.Timestamp) (mgpp.Node, bool)
+	// Resizes is how the node was resized in place, in order.
+	Resizes(mgpp.NodeID) []mgpp.Resize
 	// Fixed reports whether no operation made the node.
 	Fixed(mgpp.NodeID) bool
 	// LastWrite is the newest operation at or before t that wrote into

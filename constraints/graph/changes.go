@@ -345,12 +345,22 @@ func (g *Graph) differing(v0, v1 mgpp.View, d *Dirt) {
 			}
 		}
 		t0, t1 := v0.Target(addr, coded.Plain), v1.Target(addr, coded.Plain)
-		if t0.State != mgpp.Unwritten && t0.State == t1.State && t0.Value == t1.Value && t0.Node == t1.Node && t0.Past == t1.Past &&
+		if t0.State != mgpp.Unwritten && t0.State == t1.State && t0.Value == t1.Value && t0.Node == t1.Node && t0.Past == t1.Past && sameExtent(v0, v1, t0.Past) &&
 			!slices.ContainsFunc(g.of(t0.Node), func(o ObjID) bool { return g.Alive(o, v0.Time()) != g.Alive(o, v1.Time()) }) &&
 			!g.members.turned(g, trace.Addr(t0.Value), v0.Time(), v1.Time()) {
 			d.Mask &^= 1 << i
 		}
 	}
+}
+
+// sameExtent reports whether a block at whose end a pointer stands lives in both views or in neither, with one size; true of none.
+func sameExtent(v0, v1 mgpp.View, id mgpp.NodeID) bool {
+	if id == 0 {
+		return true
+	}
+	n0, ok0 := v0.Node(id)
+	n1, ok1 := v1.Node(id)
+	return ok0 == ok1 && n0.Size == n1.Size
 }
 
 // ledAlways reports that a pointer of this value leads to NULL or to the same object now as at any time since it was first

@@ -63,6 +63,33 @@ func (g *Graph) appendRefs(t mgpp.Timestamp, changed []Span, o ObjID, buf []Ref)
 	return buf
 }
 
+// AtEnd returns the pointer cells that, in the view, stand at the end of the block in which an object lies: they lead nowhere, or
+// to what begins there.
+func (g *Graph) AtEnd(v mgpp.View, o ObjID) (at []Ref) {
+	t := v.Time()
+	host := g.objs.at(o).Host
+	n, ok := v.Node(host)
+	if !ok {
+		return nil
+	}
+	end := uint64(n.Start) + n.Size
+	for _, r := range g.loose[host] {
+		if k := g.ref(r); g.Alive(r.from, t) {
+			if tgt := v.Target(k.Addr, k.Cell.Coded); tgt.Past == host && tgt.Value == end {
+				at = append(at, k)
+			}
+		}
+	}
+	if next, ok := v.NodeAt(trace.Addr(end)); ok {
+		for _, b := range g.of(next) {
+			at = append(at, slices.DeleteFunc(g.AppendRefs(v, Changed(v), b, nil), func(r Ref) bool {
+				return r.Off != 0 || uint64(g.objs.at(b).Addr) != end || !g.Alive(r.From, t)
+			})...)
+		}
+	}
+	return at
+}
+
 // over reports whether an object has ended at t.
 func (g *Graph) over(o ObjID, t mgpp.Timestamp) bool {
 	d := g.objs.at(o).Death

@@ -1,0 +1,186 @@
+package eval
+
+import (
+	"fmt"
+
+	"mgtrace/constraints/check"
+	"mgtrace/mgpp"
+)
+
+// Two pointers have an order, and a number of elements between them, where C gives them one: both lead into one block, or
+// stand at its end, as the pointer to the end of an array does. NULL is as far as NULL: a stack that has no block yet is empty.
+// What begins at the end of a block does not matter: whether a pointer was to it or to the end, its value does not tell.
+
+// ordered evaluates x.Op of two pointers.
+func (e *env) ordered(x *check.Binary, p, q value) value {
+	n := e.between(x, p, q)
+	switch {
+	case !n.defined():
+		return n
+	case x.Op != "-":
+		return truth(holds(x.Op, compare(n.int(), 0)))
+	case n.int()%x.Elem != 0:
+		return undef(noWhole, x)
+	}
+	return number(n.int() / x.Elem)
+}
+
+// between is how many bytes p lies behind q.
+func (e *env) between(x *check.Binary, p, q value) value {
+	if p.kind != pointer || q.kind != pointer {
+		return undef(notScalar, x)
+	}
+	switch {
+	case p.isNull() && q.isNull():
+		return number(0)
+	case p.isNull():
+		return undef(throughNull, x.X)
+	case q.isNull():
+		return undef(throughNull, x.Y)
+	case e.inOne(p, q):
+		return number(int64(p.bits - q.bits))
+	}
+	for _, s := range [2]struct {
+		p value
+		x check.Expr
+	}{{p, x.X}, {q, x.Y}} {
+		if v := e.nowhere(s.p, s.x); v.why != 0 {
+			return v
+		}
+	}
+	return undef(elsewhere, x)
+}
+
+// nowhere says why a pointer leads into no block, nor to the end of one, by itself; why is 0 if it does.
+func (e *env) nowhere(p value, at check.Expr) value {
+	if p.tgt == mgpp.Dangling {
+		return e.dead(p, at)
+	}
+	if p.tgt != mgpp.Wild || p.obj != 0 {
+		return value{}
+	}
+	switch lo, hi, ok := e.extent(p.node); {
+	case p.node == 0:
+		v := undef(throughWild, at)
+		v.bits = p.bits
+		return v
+	case !ok:
+		return undef(throughDead, at)
+	case p.bits < lo || p.bits > hi:
+		return undef(outsideBlock, at)
+	}
+	return value{}
+}
+
+// inOne reports whether two pointers lead into one block, or stand at its end.
+func (e *env) inOne(p, q value) bool {
+	switch {
+	case p.obj != 0 && q.obj != 0 && p.obj == q.obj: // where no block is, too
+		return true
+	case e.stand(p, q, p.node), e.stand(p, q, q.node):
+		return true
+	case p.bits == q.bits && p.tgt == mgpp.Dangling && q.tgt == mgpp.Dangling:
+		return e.endsAt(p) != 0 // both stand at the end of a block, behind which another one has been freed
+	}
+	return false
+}
+
+// stand reports whether two pointers lead into a live block, or stand at its end.
+func (e *env) stand(p, q value, id mgpp.NodeID) bool {
+	lo, hi, ok := e.extent(id)
+	in := func(v value) bool {
+		switch {
+		case v.node == id, v.tgt == mgpp.Points: // of another block: one in it, or that begins at its end
+			return lo <= v.bits && v.bits <= hi
+		}
+		return v.bits == hi
+	}
+	return ok && in(p) && in(q)
+}
+
+// endsAt returns the live block at whose end a pointer stands, 0 if none: what it leads to, or has led to, may begin there.
+func (e *env) endsAt(p value) mgpp.NodeID {
+	if p.kind != pointer || p.isNull() || p.node == 0 {
+		return 0
+	}
+	id, begins := p.node, e.c.hist.Node(p.node).Start
+	if p.tgt != mgpp.Wild {
+		if uint64(begins) != p.bits {
+			return 0
+		}
+		id, _ = e.v.NodeAt(begins - 1)
+	}
+	if _, hi, live := e.extent(id); !live || hi != p.bits {
+		return 0
+	}
+	if e.rec != nil {
+		e.rec.dep(Dep{Kind: DepLife, Node: id})
+	}
+	return id
+}
+
+// extent returns where a live block begins and ends.
+func (e *env) extent(id mgpp.NodeID) (lo, hi uint64, ok bool) {
+	if id == 0 {
+		return 0, 0, false
+	}
+	n, ok := e.v.Node(id)
+	return uint64(n.Start), uint64(n.Start) + n.Size, ok
+}
+
+// oneEnd reports whether two pointers of one address stand at the end of one block: what has begun there meanwhile may have taken
+// one of them for its own.
+func (e *env) oneEnd(p, q value) bool {
+	return p.tgt != mgpp.Dangling && q.tgt != mgpp.Dangling && (p.tgt == mgpp.Wild) != (q.tgt == mgpp.Wild) && e.inOne(p, q)
+}
+
+// distance writes how far two pointers are from each other.
+func (e *env) distance(x *check.Binary) string {
+	p, q := e.eval(x.X), e.eval(x.Y)
+	switch {
+	case !p.defined():
+		return e.text(p)
+	case !q.defined():
+		return e.text(q)
+	}
+	n := e.between(x, p, q)
+	if n.defined() && n.int()%x.Elem != 0 {
+		return fmt.Sprintf("%d bytes", n.int())
+	}
+	if n.defined() {
+		n = number(n.int() / x.Elem)
+	}
+	return e.text(n)
+}
+
+// operandText names an operand: what an order is about is a difference.
+func operandText(x check.Expr) string {
+	b, ok := x.(*check.Binary)
+	if !ok || b.Op == "-" {
+		return x.Text()
+	}
+	return side(b.X) + " - " + side(b.Y)
+}
+
+// side writes one side of a difference.
+func side(x check.Expr) string {
+	if _, ok := x.(*check.Cond); ok {
+		return "(" + x.Text() + ")"
+	}
+	return x.Text()
+}
+
+// standing says at the end of what a pointer stands.
+func (e *env) standing(p value) string {
+	_, hi, ok := e.extent(p.node)
+	switch {
+	case !ok:
+		return "at the end of freed memory"
+	case p.bits != hi:
+		return "behind the end of its block"
+	}
+	if o := e.g.FormerAt(p.node, p.bits-1); o != 0 {
+		return "the end of " + e.g.Name(o)
+	}
+	return "the end of a block"
+}
