@@ -204,6 +204,8 @@ func (e *env) because(v value) string {
 	case elsewhere:
 		b := v.src.(*check.Binary)
 		return fmt.Sprintf("%s and %s lead into two different blocks", b.X.Text(), b.Y.Text())
+	case beyond:
+		return src + " lies " + e.beyondText(v)
 	case noWhole:
 		return src + " is no whole number of elements"
 	}

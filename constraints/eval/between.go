@@ -9,7 +9,8 @@ import (
 
 // Two pointers have an order, and a number of elements between them, where C gives them one: both lead into one block, or
 // stand at its end, as the pointer to the end of an array does. NULL is as far as NULL: a stack that has no block yet is empty.
-// What begins at the end of a block does not matter: whether a pointer was to it or to the end, its value does not tell.
+// What begins at the end of a block does not matter: whether a pointer was to it or to the end, its value does not tell. Of two
+// that lead to memory of which nothing is known their addresses are taken, as the program takes them.
 
 // ordered evaluates x.Op of two pointers.
 func (e *env) ordered(x *check.Binary, p, q value) value {
@@ -37,39 +38,53 @@ func (e *env) between(x *check.Binary, p, q value) value {
 		return undef(throughNull, x.X)
 	case q.isNull():
 		return undef(throughNull, x.Y)
-	case e.inOne(p, q):
+	case e.inOne(p, q), e.unknown(p, q) && e.unknown(q, p):
 		return number(int64(p.bits - q.bits))
 	}
-	for _, s := range [2]struct {
-		p value
-		x check.Expr
-	}{{p, x.X}, {q, x.Y}} {
-		if v := e.nowhere(s.p, s.x); v.why != 0 {
-			return v
-		}
+	if v := e.astray(p, q, x.X); v.why != 0 {
+		return v
+	}
+	if v := e.astray(q, p, x.Y); v.why != 0 {
+		return v
 	}
 	return undef(elsewhere, x)
 }
 
-// nowhere says why a pointer leads into no block, nor to the end of one, by itself; why is 0 if it does.
-func (e *env) nowhere(p value, at check.Expr) value {
-	if p.tgt == mgpp.Dangling {
+// astray says why a pointer leads into no block, nor to the end of one, where another one leads into a block; why is 0 if it does.
+func (e *env) astray(p, other value, at check.Expr) (v value) {
+	switch {
+	case p.tgt == mgpp.Dangling:
 		return e.dead(p, at)
-	}
-	if p.tgt != mgpp.Wild || p.obj != 0 {
-		return value{}
-	}
-	switch lo, hi, ok := e.extent(p.node); {
-	case p.node == 0:
-		v := undef(throughWild, at)
-		v.bits = p.bits
+	case p.tgt != mgpp.Wild || p.obj != 0:
 		return v
+	case p.node == 0:
+		v = undef(throughWild, at)
+		v.bits = p.bits
+		if lo, hi, ok := e.extent(other.node); ok && p.bits < hi+max(hi-lo, near) && p.bits > lo-max(hi-lo, near) {
+			v.why, v.node = beyond, other.node
+		}
+		return v
+	}
+	switch _, hi, ok := e.extent(p.node); {
 	case !ok:
 		return undef(throughDead, at)
-	case p.bits < lo || p.bits > hi:
-		return undef(outsideBlock, at)
+	case p.bits > hi: // it has become smaller
+		v = undef(beyond, at)
+		v.bits, v.node = p.bits, p.node
 	}
-	return value{}
+	return v
+}
+
+// near is how many bytes from a block an address is said to lie beside it.
+const near = 256
+
+// beyondText says how far an address lies from a block.
+func (e *env) beyondText(v value) string {
+	lo, hi, _ := e.extent(v.node)
+	if v.bits < lo {
+		return bytesText(lo-v.bits) + " before the block"
+	}
+	return bytesText(v.bits-hi) + " behind the end of the block"
 }
 
 // inOne reports whether two pointers lead into one block, or stand at its end.
@@ -83,6 +98,17 @@ func (e *env) inOne(p, q value) bool {
 		return e.endsAt(p) != 0 // both stand at the end of a block, behind which another one has been freed
 	}
 	return false
+}
+
+// unknown reports whether a pointer leads to memory of which nothing is known, as that of a buffer on a stack, in static memory or from mmap,
+// or to its end, where another one leads there: what is declared in static memory may begin behind it.
+func (e *env) unknown(p, other value) bool {
+	nowhere := func(v value) bool { return v.tgt == mgpp.Wild && v.node == 0 && v.obj == 0 }
+	if p.tgt == mgpp.Points && nowhere(other) && other.bits < p.bits {
+		n, ok := e.v.Node(p.node)
+		return ok && n.Global != 0 && uint64(n.Start) == p.bits
+	}
+	return nowhere(p)
 }
 
 // stand reports whether two pointers lead into a live block, or stand at its end.

@@ -67,6 +67,12 @@ func TestBetween(t *testing.T) {
 		{"nowhere", order, func(w *world, s trace.Addr) {
 			w.pointers(s, w.block(a, 16), a, 0x1234)
 		}, []string{"order S=stack#1: S.top - S.end is undefined: S.end points to nothing known"}},
+		{"out of the block", order, func(w *world, s trace.Addr) {
+			w.pointers(s, w.block(a, 16), a-4, a+20)
+		}, []string{"order S=stack#1: S.start - S.top is undefined: S.top lies 4 bytes before the block"}},
+		{"a buffer on a stack", order + `used: stack S; S.top - S.start == 3;`, func(w *world, s trace.Addr) {
+			w.pointers(s, 0x7ffe1000, 0x7ffe1008, 0x7ffe1010)
+		}, []string{"used S=stack#1: S.top - S.start is 2"}},
 		{"no whole element", stack + `used: stack S; S.top - S.start >= 0; order: stack S; S.top < S.start;`, func(w *world, s trace.Addr) {
 			w.pointers(s, w.block(a, 16), a+6)
 		}, []string{"used S=stack#1: S.top - S.start >= 0 is undefined: S.top - S.start is no whole number of elements", "order S=stack#1: S.top - S.start is 6 bytes"}},
@@ -100,7 +106,7 @@ func TestBetween(t *testing.T) {
 		{"shrunk below it", order, func(w *world, s trace.Addr) {
 			w.pointers(s, w.block(a, 16), a+4, a+16)
 			w.apply(trace.Event{Kind: trace.KindRealloc, Aux: a, Addr: a, Size: 8, Name: "realloc", Thread: 1})
-		}, []string{"order S=stack#1: S.top - S.end is undefined: S.end lies outside the allocation"}},
+		}, []string{"order S=stack#1: S.top - S.end is undefined: S.end lies 8 bytes behind the end of the block"}},
 		{"an array of its own", stack + `order: stack S; S.own <= S.top and S.top - S.own <= 4; bytes: stack S; S.mark >= S; size: stack S; S.mark <= S.top;`, func(w *world, s trace.Addr) {
 			w.pointers(s, 0, s+48, 0, s+32)
 		}, nil},
@@ -130,5 +136,17 @@ func TestBetween(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", d)
 			}
 		})
+	}
+}
+
+// The address of a pointer that leads to memory of which nothing is known is told, where the other one leads into a block, also where
+// it bounds a loop: on a stack in use there may be what it leads to.
+func TestBetweenThrough(t *testing.T) {
+	w := newWorld(t, stack+`order: stack S; S.start <= S.top; each: stack S; for I in 0 to S.top - S.start - 1, S.start[I] == 0;`)
+	s := w.alloc("stack", 48, true)
+	const buffer = 0x7ffe1000
+	w.pointers(s, w.block(0x40000, 16), buffer)
+	if got := w.all(); len(got) != 2 || got[0].Through != buffer || got[1].Through != buffer {
+		t.Errorf("%+v", got)
 	}
 }

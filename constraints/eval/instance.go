@@ -54,14 +54,29 @@ func (e *env) explain(inc *Inconsistency) {
 
 // through is why the instance in the frame, which is broken, can not be known, if that is why: see Result.
 func (e *env) through(k *info, whole bool) (trace.Addr, mgpp.NodeID) {
-	if !whole {
-		return 0, 0
+	v := e.unbounded(k)
+	if whole {
+		v = e.satisfied(k)
 	}
-	v := e.satisfied(k)
 	if v.defined() {
 		return 0, 0
 	}
+	if v.why == beyond {
+		v.node = 0
+	}
 	return trace.Addr(v.bits), v.node
+}
+
+// unbounded is the first bound of the loops that is undefined, and why; what is no reason if all are known.
+func (e *env) unbounded(k *info) value {
+	for i := range k.Loops {
+		for _, x := range [2]check.Expr{k.Loops[i].Lo, k.Loops[i].Hi} {
+			if v := e.eval(x); !v.defined() {
+				return v
+			}
+		}
+	}
+	return value{}
 }
 
 // guarded reports whether the guard holds.

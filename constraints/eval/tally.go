@@ -37,8 +37,10 @@ func (c *Checker) Tallies(v mgpp.View, excused func(through trace.Addr) bool, wa
 				case Holds:
 					t.Held++
 				case Broken:
-					if through, _ := e.through(k, whole && excused != nil); through != 0 && excused(through) {
-						return
+					if excused != nil {
+						if through, _ := e.through(k, whole); through != 0 && excused(through) {
+							return
+						}
 					}
 					t.Broken++
 				default:

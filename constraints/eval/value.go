@@ -39,13 +39,14 @@ const (
 	noRule            // no rule of the attribute applies
 	notScalar         // wider than a number
 	elsewhere         // two pointers that lead into different blocks have no order
+	beyond            // a pointer that leads out of the block of the other one, which is node
 	noWhole           // what lies between two pointers is no whole number of elements
 	tooDeep           // internal: the attribute's evaluation is suspended
 )
 
 // value is one of the language's values. Undefined ones say why, and where:
 // src is the expression that is NULL, dangling, unwritten and so on, bits the address
-// through which it was to be read, if nothing is known there.
+// through which it was to be read, if nothing is known there, node the block that was expected or met.
 type value struct {
 	kind  kind
 	why   why
