@@ -41,6 +41,8 @@ type Result struct {
 	// Through is the address through which it would have to be read, where that is why it
 	// is Broken: nothing is known there, or, with Block, no node is. 0: that is not why.
 	Through trace.Addr
+	// Raw: no node was expected there, but numbers, or a text.
+	Raw bool
 	// Block is the block to which a pointer leads, and in which a node was expected, where
 	// that is why it is Broken. 0: that is not why.
 	Block mgpp.NodeID
@@ -92,8 +94,9 @@ type Inconsistency struct {
 	Instance Instance
 	Reason   string
 	Total    int // how many bindings this one stands for (a cycle of 1,000 nodes is one)
-	// Through and Block are those of its Result.
+	// Through, Raw and Block are those of its Result.
 	Through trace.Addr
+	Raw     bool
 	Block   mgpp.NodeID
 }
 

@@ -48,23 +48,23 @@ func (e *env) explain(inc *Inconsistency) {
 		k := &e.c.infos[inc.Instance.Constraint]
 		_, whole := e.bindInstance(k, inc.Instance)
 		inc.Reason = e.reason(k, whole)
-		inc.Through, inc.Block = e.through(k, whole)
+		inc.Through, inc.Block, inc.Raw = e.through(k, whole)
 	}
 }
 
 // through is why the instance in the frame, which is broken, can not be known, if that is why: see Result.
-func (e *env) through(k *info, whole bool) (trace.Addr, mgpp.NodeID) {
+func (e *env) through(k *info, whole bool) (addr trace.Addr, block mgpp.NodeID, raw bool) {
 	v := e.unbounded(k)
 	if whole {
 		v = e.satisfied(k)
 	}
 	if v.defined() {
-		return 0, 0
+		return 0, 0, false
 	}
 	if v.why == beyond {
 		v.node = 0
 	}
-	return trace.Addr(v.bits), v.node
+	return trace.Addr(v.bits), v.node, v.why == throughWild
 }
 
 // unbounded is the first bound of the loops that is undefined, and why; what is no reason if all are known.
@@ -266,7 +266,7 @@ func (c *Checker) Eval(i Instance, v mgpp.View) (result Result) {
 	}
 	r.Deps = e.rec.deps
 	if r.Verdict == Broken {
-		r.Through, r.Block = e.through(k, whole)
+		r.Through, r.Block, r.Raw = e.through(k, whole)
 	}
 	return r
 }

@@ -27,7 +27,7 @@ const maxUndeclared = 4
 
 // note says whether an instance is broken for want of a declaration only.
 func (a *Analysis) note(inc eval.Inconsistency) bool {
-	place := a.undeclaredAt(inc.Through, inc.Block)
+	place := a.undeclaredAt(inc.Through, inc.Block, inc.Raw)
 	if place == "" {
 		return false
 	}
@@ -52,8 +52,9 @@ func (u *undeclared) warnings() []string {
 	return out
 }
 
-// undeclaredAt says what lies at an address and how that is declared; "": nothing that could be a node's.
-func (a *Analysis) undeclaredAt(addr trace.Addr, block mgpp.NodeID) string {
+// undeclaredAt says what lies at an address and how that is declared; "": nothing that could be a node's, or, raw, what a pointer
+// to numbers leads to.
+func (a *Analysis) undeclaredAt(addr trace.Addr, block mgpp.NodeID, raw bool) string {
 	if addr == 0 || a.Typing == nil {
 		return ""
 	}
@@ -62,7 +63,7 @@ func (a *Analysis) undeclaredAt(addr trace.Addr, block mgpp.NodeID) string {
 		if !ok || v.Type == nil {
 			return ""
 		}
-		if _, of := a.member(v.Type, int64(addr-im.Bias)-v.Loc.Offset); of == nil {
+		if _, of := a.member(v.Type, int64(addr-im.Bias)-v.Loc.Offset); of == nil && !raw {
 			return ""
 		}
 		return fmt.Sprintf("%s in static memory (%s:%d), which `global %s;` declares", v.Name, symbol.Short(v.File), v.Line, v.Name)
