@@ -41,12 +41,14 @@ func (c *candidate) sample(i eval.Instance, args []eval.Arg) {
 	var a, b float64
 	found := 0
 	for _, x := range args {
-		if c.holds == nil {
+		if c.holds == nil && c.distance == "" {
 			break
 		}
 		v, ok := number(x.Value)
 		switch {
 		case !ok:
+		case c.distance != "" && x.Text == c.distance:
+			a, found = v, 3
 		case x.Text == c.left && found&1 == 0:
 			a, found = v, found|1
 		case x.Text == c.right && found&2 == 0:
@@ -89,6 +91,8 @@ const maxChance = 0.01
 // by chance with probability q^n. Constants, and ranges that do not overlap, have
 // q = 1 and prove nothing. A node that keeps its values is one sighting.
 //
+// Of an order of two pointers half of all distances would do.
+//
 // Where one pointer is NULL only if another is, q is the fraction of nodes in which the other is NULL.
 func (c *candidate) weigh() {
 	c.Distinct = len(c.seen)
@@ -105,6 +109,13 @@ func (c *candidate) weigh() {
 	}
 	if c.share > 0 {
 		c.odds, c.Chance = c.share, math.Pow(c.share, float64(c.Distinct))
+	}
+	if c.distance != "" {
+		lengths := map[float64]bool{}
+		for p := range c.pairs {
+			lengths[p.values[0]] = true
+		}
+		c.Distinct, c.Chance = len(lengths), math.Pow(0.5, float64(len(lengths)))
 	}
 	if c.holds == nil {
 		return

@@ -21,6 +21,7 @@ func (m *maker) laws(s shape, globals []global, others []*portrait) {
 	m.colours(s)
 	m.lanes(s)
 	m.numbers()
+	m.spanned()
 	m.sortedArrays(s)
 	m.totals(s, globals)
 }

@@ -21,6 +21,7 @@ type portrait struct {
 	links  []*link
 	fields []*field
 	arrays []*array
+	spans  []*span
 }
 
 // link is a pointer field, or an array of them.
@@ -110,6 +111,7 @@ func portray(r *Run, g *graph.Graph, t *check.NodeType, times []mgpp.Timestamp) 
 	}
 	p.links = withoutCounts(p.links)
 	p.notePayload(r, g, times)
+	p.listSpans(r, g, times)
 	return p
 }
 
