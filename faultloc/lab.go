@@ -41,6 +41,7 @@ type lab struct {
 	listed int
 	wants  []uint64                      // values that comparisons of inconsistencies want
 	said   map[trace.Addr][]uint64       // what their equations say that cells hold
+	suit   map[trace.Addr][]uint64       // and what pointers might be that they put in order
 	lacks  []int64                       // by how much the sides of their equations differ
 	wrong  []candidate                   // what cells returned; nil: it was not asked
 	paths  map[string]bool               // what fields returned

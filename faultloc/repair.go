@@ -416,7 +416,7 @@ func (l *lab) inMotion(tb *contributions) []uint64 {
 }
 
 // values lists plausible values of a cell: what it inherits; what it held before; for pointers
-// what is in motion, the nodes nearby, and NULL where such pointers end; for numbers what an equation says, what the same field
+// what an order of two of them or a difference suggests, what is in motion, the nodes nearby, and NULL where such pointers end; for numbers what an equation says, what the same field
 // holds in other nodes, their neighbours and, in a byte, other bits.
 func (l *lab) values(c Cell, inherited, moved []uint64) []uint64 {
 	now, known := read(l.view, c.Addr, c.Size)
@@ -435,6 +435,11 @@ func (l *lab) values(c Cell, inherited, moved []uint64) []uint64 {
 			if fits(v, c.Size) {
 				add(v)
 			}
+		}
+	}
+	if c.Pointer {
+		for _, v := range slices.Concat(l.said[c.Addr], l.suit[c.Addr]) {
+			add(v)
 		}
 	}
 	plausible := l.plausible(c)
@@ -541,12 +546,13 @@ func (l *lab) ask() {
 	m, ok := l.in.Model.(interface {
 		Wants(eval.Instance, mgpp.View) []uint64
 		Lacks(eval.Instance, mgpp.View) []int64
+		Suits(eval.Instance, mgpp.View, func(addr trace.Addr, bits uint64))
 		sayer
 	})
 	if !ok {
 		return
 	}
-	l.wants, l.lacks, l.said = nil, nil, map[trace.Addr][]uint64{}
+	l.wants, l.lacks, l.said, l.suit = nil, nil, map[trace.Addr][]uint64{}, map[trace.Addr][]uint64{}
 	for _, inc := range l.in.Found[:min(len(l.in.Found), maxWanting)] {
 		for _, v := range m.Wants(inc.Instance, l.view) {
 			l.wants = include(l.wants, v, maxRepairValues/2)
@@ -556,6 +562,9 @@ func (l *lab) ask() {
 		}
 		m.Says(inc.Instance, l.view, func(addr trace.Addr, v uint64) {
 			l.said[addr] = include(l.said[addr], v, maxSaid)
+		})
+		m.Suits(inc.Instance, l.view, func(addr trace.Addr, v uint64) {
+			l.suit[addr] = include(l.suit[addr], v, maxSaid)
 		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"mgtrace/constraints/check"
 	"mgtrace/mgpp"
+	"mgtrace/mgpp/coded"
 	"mgtrace/trace"
 )
 
@@ -83,6 +84,10 @@ func (e *env) solve(x check.Expr, is value, yield func(addr trace.Addr, bits uin
 		}
 	case *check.Binary:
 		l, r := e.eval(x.X), e.eval(x.Y)
+		if x.Elem > 0 {
+			e.solvePointers(x, l, r, int64(is.bits)*x.Elem, yield)
+			return
+		}
 		if is.wide || l.wide || r.wide {
 			return
 		}
@@ -98,6 +103,70 @@ func (e *env) solve(x check.Expr, is value, yield func(addr trace.Addr, bits uin
 			e.solveFor(x.Y, x.Op, n, int64(l.bits), yield)
 		}
 	}
+}
+
+// solvePointers solves l - r = n of two pointers, n in bytes.
+func (e *env) solvePointers(x *check.Binary, l, r value, n int64, yield func(addr trace.Addr, bits uint64)) {
+	leads := func(p value) bool {
+		return p.kind == pointer && (p.tgt == mgpp.Points || p.tgt == mgpp.Wild)
+	}
+	if at, ok := e.pointerCell(x.X); ok && leads(r) {
+		yield(at, r.bits+uint64(n))
+	}
+	if at, ok := e.pointerCell(x.Y); ok && leads(l) {
+		yield(at, l.bits-uint64(n))
+	}
+}
+
+// pointerCell returns where a pointer lies in memory that is stored as it is.
+func (e *env) pointerCell(x check.Expr) (trace.Addr, bool) {
+	ld, ok := x.(*check.Load)
+	if !ok || ld.Coded != coded.Plain {
+		return 0, false
+	}
+	l := e.place(&ld.Place, ld)
+	return l.addr, l.ok()
+}
+
+// Suits returns what single pointers of an instance might be where it puts them in order or counts what lies between them, if the other one is
+// right: the same place in the block of that, where the pointer's own has been freed or moved, what the other one is, the end of its block and the
+// beginning.
+func (c *Checker) Suits(i Instance, v mgpp.View, yield func(addr trace.Addr, bits uint64)) {
+	defer c.halted()
+	k, e := c.bound(i, v)
+	if k == nil {
+		return
+	}
+	suit := func(x check.Expr) {
+		b, ok := x.(*check.Binary)
+		if !ok || b.Elem == 0 {
+			return
+		}
+		l, r := e.eval(b.X), e.eval(b.Y)
+		e.suits(b.X, l, r, yield)
+		e.suits(b.Y, r, l, yield)
+	}
+	walk(k.Body, suit)
+	for j := range k.Loops {
+		walk(k.Loops[j].Hi, suit)
+	}
+}
+
+// suits is Suits for one pointer and the other one.
+func (e *env) suits(x check.Expr, p, other value, yield func(addr trace.Addr, bits uint64)) {
+	at, ok := e.pointerCell(x)
+	lo, hi, live := e.extent(other.node)
+	if !ok || !live || other.kind != pointer {
+		return
+	}
+	if _, _, live := e.extent(p.node); p.kind == pointer && p.node != 0 && !live {
+		if off := p.bits - uint64(e.c.hist.Node(p.node).Start); off <= hi-lo {
+			yield(at, lo+off)
+		}
+	}
+	yield(at, other.bits)
+	yield(at, hi)
+	yield(at, lo)
 }
 
 // solveFor solves x + by = n, x - by = n or x * by = n.
