@@ -519,7 +519,7 @@ func (r *Repair) since(in Input, tb *contributions, t mgpp.Timestamp) mgpp.Times
 const maxSince = 32
 
 // linking is where a node becomes part of a structure, for its birth, or no longer is, for
-// its death, if only after that: the store that first leads to it, or the first that ceases to.
+// its death, if only after that: the store that first leads to it, or the first that ceases to; where a block has moved, the first that follows it.
 // The first value of a field of a node to which nothing led by then is a part of its birth: who fills it in does not know where
 // it will be. For another operation, or without such a store, it is the operation itself.
 func (in *Input) linking(t mgpp.Timestamp) mgpp.Timestamp {
@@ -560,8 +560,27 @@ func (in *Input) linking(t mgpp.Timestamp) mgpp.Timestamp {
 				return at
 			}
 		}
+	case mgpp.OpMove:
+		for at := t + 1; at <= in.At && at-t < maxUnlinked; at++ {
+			if in.moves(at, t) {
+				return at
+			}
+		}
 	}
 	return t
+}
+
+// moves: an operation stored a pointer into a block that was moved, or to its end, where one into the block that it was before had been: what
+// leads there can be stored again only once the block has moved.
+func (in *Input) moves(at, moved mgpp.Timestamp) bool {
+	o, m := in.History.Op(at), in.History.Op(moved)
+	if o.Kind != mgpp.OpStore || o.Size != 8 || !in.attributed(at) {
+		return false
+	}
+	was, ok := read(in.Model.View(at-1), o.Addr, 8)
+	is, ok2 := read(in.Model.View(at), o.Addr, 8)
+	old, ok3 := in.Model.View(moved - 1).Node(m.Node)
+	return ok && ok2 && ok3 && was-uint64(old.Start) <= old.Size && is-uint64(m.Addr) <= m.Size
 }
 
 // fillsIn: an operation gave a node, which is new since the last healthy C-point, the first value of a field, and nothing led to it.
