@@ -85,23 +85,25 @@ func spanOf(r *Run, g *graph.Graph, p *portrait, low, high types.Scalar, times [
 }
 
 func (s *span) note(v mgpp.View, a, b mgpp.Target) {
-	if a.State == mgpp.Unwritten || b.State == mgpp.Unwritten || a.State == mgpp.Null && b.State == mgpp.Null {
+	n := int64(b.Value-a.Value) / s.elem
+	switch {
+	case a.State == mgpp.Unwritten || b.State == mgpp.Unwritten:
 		return
-	}
-	if !oneBlock(v, a, b) {
+	case a.State == mgpp.Null && b.State == mgpp.Null: // as long as it has no block
+	case !oneBlock(v, a, b):
 		s.apart++
 		return
+	default:
+		s.together++
+		if n >= 0 {
+			s.ordered++
+		}
 	}
-	n := int64(b.Value-a.Value) / s.elem
-	if s.together == 0 || n < s.min {
+	if len(s.lengths) == 0 || n < s.min {
 		s.min = n
 	}
-	if s.together == 0 || n > s.max {
+	if len(s.lengths) == 0 || n > s.max {
 		s.max = n
-	}
-	s.together++
-	if n >= 0 {
-		s.ordered++
 	}
 	s.lengths[n] = true
 }
