@@ -2,6 +2,7 @@ package eval
 
 import (
 	"fmt"
+	"slices"
 
 	"mgtrace/constraints/check"
 	"mgtrace/mgpp"
@@ -54,6 +55,9 @@ func (e *env) between(x *check.Binary, p, q value) value {
 func (e *env) astray(p, other value, at check.Expr) (v value) {
 	switch {
 	case p.tgt == mgpp.Dangling:
+		if _, _, ok := e.extent(p.node); ok {
+			return v
+		}
 		return e.dead(p, at)
 	case p.tgt != mgpp.Wild || p.obj != 0:
 		return v
@@ -104,19 +108,25 @@ func (e *env) inOne(p, q value) bool {
 // or to its end, where another one leads there: what is declared in static memory may begin behind it.
 func (e *env) unknown(p, other value) bool {
 	nowhere := func(v value) bool { return v.tgt == mgpp.Wild && v.node == 0 && v.obj == 0 }
-	if p.tgt == mgpp.Points && nowhere(other) && other.bits < p.bits {
-		n, ok := e.v.Node(p.node)
-		return ok && n.Global != 0 && uint64(n.Start) == p.bits
+	if p.node == 0 || !nowhere(other) {
+		return nowhere(p)
 	}
-	return nowhere(p)
+	n := e.c.hist.Node(p.node)
+	return n.Global != 0 && uint64(n.Start) == p.bits && other.bits < p.bits || e.isPiece(n)
+}
+
+// isPiece reports whether a block is one that an allocator of the program's own gives out, of memory that nobody was told of.
+func (e *env) isPiece(n mgpp.Node) bool {
+	return slices.ContainsFunc(e.c.spec.Allocators, func(a check.Allocator) bool { return a.Func == n.Alloc })
 }
 
 // stand reports whether two pointers lead into a live block, or stand at its end.
 func (e *env) stand(p, q value, id mgpp.NodeID) bool {
 	lo, hi, ok := e.extent(id)
+	_, live := e.v.Node(id)
 	in := func(v value) bool {
 		switch {
-		case v.node == id, v.tgt == mgpp.Points: // of another block: one in it, or that begins at its end
+		case v.node == id, v.tgt == mgpp.Points, !live: // of another block: one in it, or that begins at its end
 			return lo <= v.bits && v.bits <= hi
 		}
 		return v.bits == hi
@@ -145,13 +155,22 @@ func (e *env) endsAt(p value) mgpp.NodeID {
 	return id
 }
 
-// extent returns where a live block begins and ends.
+// extent returns where a live block begins and ends, or a chunk that an allocator of the program's own divides.
 func (e *env) extent(id mgpp.NodeID) (lo, hi uint64, ok bool) {
 	if id == 0 {
 		return 0, 0, false
 	}
 	n, ok := e.v.Node(id)
+	if !ok && len(e.c.spec.Allocators) > 0 {
+		n = e.c.hist.Node(id)
+		ok = e.divided(n)
+	}
 	return uint64(n.Start), uint64(n.Start) + n.Size, ok
+}
+
+// divided reports whether a block is no block any more since an allocator has given out a piece of it: nobody has freed it.
+func (e *env) divided(n mgpp.Node) bool {
+	return n.Death != 0 && n.Death <= e.t && e.c.hist.Op(n.Death).Name == ""
 }
 
 // oneEnd reports whether two pointers of one address stand at the end of one block: what has begun there meanwhile may have taken

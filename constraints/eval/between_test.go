@@ -12,6 +12,8 @@ const stack = `struct stack { int *start, *top, *end; void *mark; int own[4]; };
 type stack edges (start);
 `
 
+const arena = "allocator arena(size=1) frees reset(1);\n"
+
 // block is a block of bytes that are written, at an address of one's own: others may begin at its end.
 func (w *world) block(at trace.Addr, size uint64) trace.Addr {
 	w.apply(trace.Event{Kind: trace.KindAlloc, Addr: at, Size: size, Name: "malloc", Thread: 1, Flags: trace.FlagZeroed})
@@ -73,6 +75,29 @@ func TestBetween(t *testing.T) {
 		{"a buffer on a stack", order + `used: stack S; S.top - S.start == 3;`, func(w *world, s trace.Addr) {
 			w.pointers(s, 0x7ffe1000, 0x7ffe1008, 0x7ffe1010)
 		}, []string{"used S=stack#1: S.top - S.start is 2"}},
+		{"a chunk that an allocator divides", arena + order, func(w *world, s trace.Addr) {
+			w.pointers(s, w.block(a, 64), a, a+64)
+			w.apply(trace.Event{Kind: trace.KindUnmap, Addr: a, Size: 64, Thread: 1})
+			w.apply(trace.Event{Kind: trace.KindAlloc, Addr: a, Size: 16, Name: "arena", Thread: 1})
+			w.put8(s+8, a+16)
+			w.apply(trace.Event{Kind: trace.KindFree, Addr: a, Name: "reset", Thread: 1})
+			w.put8(s+8, a)
+		}, nil},
+		{"out of a chunk", arena + order, func(w *world, s trace.Addr) {
+			w.pointers(s, w.block(a, 64), a, a+64)
+			w.apply(trace.Event{Kind: trace.KindUnmap, Addr: a, Size: 64, Thread: 1})
+			w.pointers(s, a, a+68)
+		}, []string{"order S=stack#1: S.start - S.top is undefined: S.top lies 4 bytes behind the end of the block"}},
+		{"pieces of what nobody was told of", arena + order, func(w *world, s trace.Addr) {
+			w.pointers(s, a, a, a+64)
+			w.apply(trace.Event{Kind: trace.KindAlloc, Addr: a, Size: 16, Name: "arena", Thread: 1})
+			w.pointers(s, a-16, a, a+48)
+			w.apply(trace.Event{Kind: trace.KindFree, Addr: a, Name: "reset", Thread: 1})
+		}, nil},
+		{"a freed block of no allocator of its own", order, func(w *world, s trace.Addr) {
+			w.pointers(s, w.block(a, 64), a, a+64)
+			w.apply(trace.Event{Kind: trace.KindUnmap, Addr: a, Size: 64, Thread: 1})
+		}, []string{"order S=stack#1: S.start - S.top is undefined: S.start is dangling"}},
 		{"no whole element", stack + `used: stack S; S.top - S.start >= 0; order: stack S; S.top < S.start;`, func(w *world, s trace.Addr) {
 			w.pointers(s, w.block(a, 16), a+6)
 		}, []string{"used S=stack#1: S.top - S.start >= 0 is undefined: S.top - S.start is no whole number of elements", "order S=stack#1: S.top - S.start is 6 bytes"}},
