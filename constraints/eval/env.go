@@ -180,9 +180,6 @@ func (e *env) place(p *check.Place, at check.Expr) location {
 		return l
 	}
 	start := l.addr
-	if l.obj != 0 && isArray(e.g, l.obj) { // a pointer may lead into the middle of it
-		start = e.g.Object(l.obj).Addr
-	}
 	if !l.open {
 		l.from = l.addr
 	}
@@ -213,6 +210,9 @@ func (e *env) place(p *check.Place, at check.Expr) location {
 		l.bad = undef(unusedElement, at)
 	}
 	if p.Cell != nil && l.obj != 0 && p.Cell.Stride > 0 {
+		if isArray(e.g, l.obj) { // a pointer may lead into the middle of it
+			start = e.g.Object(l.obj).Addr
+		}
 		elem := (int64(l.addr-start) - p.Cell.Offset) / p.Cell.Stride
 		if e.applies(l.obj, p.Cell, elem) != yes {
 			l.bad = undef(staleCell, at)
