@@ -22,8 +22,8 @@ type allocCall struct {
 	stack []trace.Addr
 }
 
-// enterAlloc opens a call. Only the outermost one matters in the end; nested
-// ones are kept so that their returns are not mistaken for its own.
+// enterAlloc opens a call. Nested ones are kept so that their returns are not mistaken for that
+// of the outermost one; what they do matters inside of a declared allocator only.
 func (a *Assembler) enterAlloc(t *thread, h *Hit, f int) {
 	fn := &a.plan.Funcs[f]
 	c := allocCall{fn: f, sp: h.SP, ret: h.Regs.Ret}
@@ -36,7 +36,7 @@ func (a *Assembler) enterAlloc(t *thread, h *Hit, f int) {
 		if !outer.known && c.known && a.plan.Funcs[outer.fn].Role == probe.RoleStrdup {
 			outer.size, outer.known = c.size, true
 		}
-		a.inside(h, outer, &c)
+		a.inside(t, h, outer, &c)
 		t.allocs = append(t.allocs, c)
 		return
 	}
@@ -105,11 +105,7 @@ func (a *Assembler) leaveAlloc(t *thread, h *Hit, tail bool) {
 	for i > 0 && t.allocs[i-1].sp == h.SP {
 		i--
 	}
-	if i > 0 {
-		t.allocs = t.allocs[:i]
-		return
-	}
-	c := &t.allocs[0]
+	c := &t.allocs[i]
 	block := h.Result
 	if a.plan.Funcs[c.fn].Role == probe.RolePosix {
 		block = 0
@@ -117,36 +113,47 @@ func (a *Assembler) leaveAlloc(t *thread, h *Hit, tail bool) {
 			block = h.Base
 		}
 	}
-	a.complete(t, h, c, block)
-	t.allocs = t.allocs[:0]
+	if i > 0 {
+		a.innerReturned(t, h, c, block)
+	} else {
+		a.complete(t, h, c, block)
+	}
+	t.allocs = t.allocs[:i]
 }
 
 // complete reports an outermost call that has returned, with the block that it gave.
 func (a *Assembler) complete(t *thread, h *Hit, c *allocCall, block uint64) {
-	switch a.plan.Funcs[c.fn].Role {
-	case probe.RoleFree:
+	role := a.plan.Funcs[c.fn].Role
+	if role == probe.RoleFree {
+		block = 0 // what it returns is none
+	}
+	a.tellInner(t, h, block, c.size)
+	if block == 0 {
 		a.release(t, 0, 0)
-	case probe.RoleCalloc:
-		a.allocated(t, h, c, block, trace.FlagZeroed)
+	}
+	switch role {
+	case probe.RoleFree:
+		return
 	case probe.RoleRealloc, probe.RoleReallocArray:
 		a.reallocated(t, h, c, block)
 	default:
-		a.allocated(t, h, c, block, 0)
+		a.allocated(t, h, c, block)
 	}
+	a.release(t, block, c.size)
 }
 
-func (a *Assembler) allocated(t *thread, h *Hit, c *allocCall, block uint64, flags trace.Flags) {
+func (a *Assembler) allocated(t *thread, h *Hit, c *allocCall, block uint64) {
 	if block == 0 {
-		a.release(t, 0, 0)
 		a.send(a.allocEvent(h, c, trace.KindRefused))
 		return
 	}
-	a.releaseOthers(t, block, c.size)
 	if a.live != nil {
 		a.divide(h, c, block)
 	}
 	e := a.allocEvent(h, c, trace.KindAlloc)
-	e.Flags = flags
+	if a.plan.Funcs[c.fn].Role == probe.RoleCalloc {
+		e.Flags = trace.FlagZeroed
+	}
 	e.Addr = trace.Addr(block)
 	if a.live != nil {
 		a.live.add(block, c.size, c.fn)
@@ -155,26 +162,25 @@ func (a *Assembler) allocated(t *thread, h *Hit, c *allocCall, block uint64, fla
 		}
 	}
 	a.send(e)
-	a.release(t, block, c.size)
+	if a.live != nil {
+		a.givenOut(t, block, c.size, c.fn)
+	}
 }
 
 func (a *Assembler) reallocated(t *thread, h *Hit, c *allocCall, block uint64) {
 	switch {
 	case c.ptr == 0:
-		a.allocated(t, h, c, block, 0)
+		a.allocated(t, h, c, block)
 		return
 	case block == 0 && c.size == 0: // glibc: realloc(p, 0) frees
-		a.release(t, 0, 0)
 		a.freed(h, c)
 		return
 	case block == 0:
-		a.release(t, 0, 0)
 		e := a.allocEvent(h, c, trace.KindRefused)
 		e.Addr = trace.Addr(c.ptr)
 		a.send(e)
 		return
 	}
-	a.releaseOthers(t, block, c.size)
 	kind := trace.KindRealloc
 	if block != c.ptr && a.live != nil {
 		_, piece := a.live.at[c.ptr]
@@ -192,7 +198,9 @@ func (a *Assembler) reallocated(t *thread, h *Hit, c *allocCall, block uint64) {
 		a.live.add(block, c.size, c.fn)
 	}
 	a.send(e)
-	a.release(t, block, c.size)
+	if block != c.ptr && a.live != nil {
+		a.givenOut(t, block, c.size, c.fn)
+	}
 }
 
 // freed reports the end of a block, or of a chunk: where no piece lies at its beginning, one may

@@ -33,6 +33,7 @@ type Assembler struct {
 	threads trace.Threads[thread]
 	live    *blocks // nil: no declared allocator needs it
 	divided dividedBlocks
+	pieces  *blocks // that were given out of declared objects in static memory, freed ones too; nil: live is
 	ev      trace.Event
 	err     error
 	beside  bool // functions are watched that nobody named, and no others
@@ -55,7 +56,8 @@ type thread struct {
 	calls  []watchCall // outermost first
 	frames int         // so many of them are of a RoleFrame
 	write  chunks
-	held   []trace.Event // writes inside a declared allocator; their Data is owned
+	held   heldWrites   // inside a declared allocator
+	given  []innerBlock // by other allocators inside of its call, which has not returned
 }
 
 // inside says that a call of the thread is open.
@@ -79,7 +81,7 @@ func New(plan *probe.Plan, sites []Site, unwind Unwinder, sink func(*trace.Event
 	}
 	for i := range plan.Funcs {
 		if plan.Funcs[i].Declared {
-			a.live = newBlocks()
+			a.live, a.pieces = newBlocks(), newBlocks()
 		}
 	}
 	for i := range plan.Points {
@@ -115,7 +117,7 @@ func (a *Assembler) Plain(id trace.ThreadID) bool {
 	if a.beside { // that such a call was left by an exception may be told a little later
 		inside = len(t.allocs) > 0
 	}
-	return a.live == nil && !inside && !t.write.open && len(t.held) == 0
+	return a.live == nil && !inside && !t.write.open && len(t.held.all) == 0
 }
 
 // AllocOf is the event that an outermost call of a function is, and its flags: KindAlloc or KindFree;
@@ -341,6 +343,7 @@ func (a *Assembler) unwound(t *thread, h *Hit) {
 	if n < len(t.allocs) {
 		t.allocs = t.allocs[:n]
 		if n == 0 {
+			a.tellInner(t, h, 0, 0)
 			a.release(t, 0, 0)
 		}
 	}

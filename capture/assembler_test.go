@@ -2,6 +2,7 @@ package capture
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -285,6 +286,117 @@ alloc pool_get 5016 size 16 pc 9007
 free free 6000 size 0 pc 9007
 free free 5016 size 0 pc 9007
 free free 5000 size 0 pc 9007`},
+		{"a declared allocator writes to what the program has", func(m *machine) {
+			m.call(fMalloc, 900, 8)
+			m.uret(fMalloc, 900, 3000)
+			m.plan.Globals = []probe.Global{{Name: "last", Addr: 0x8000, Size: 16}}
+			m.call(fGet, 900, 1)
+			m.store(850, 3000, 1)                           // a count: at once
+			m.store(850, 0x8000, 0, 0x50, 0, 0, 0, 0, 0, 0) // the block that is to come: when it is there
+			m.store(850, 0x8008, 1)                         // beside it: at once
+			m.store(850, 0x8004, 0)                         // in it: behind it
+			m.ret(fGet, 900, 0x5000)
+			m.call(fGet, 900, 1)
+			m.store(850, 0x8000, 0, 0x50, 0, 0, 0, 0, 0, 0) // one that is there
+			m.ret(fGet, 900, 0x6000)
+			m.call(fGet, 900, 1)
+			m.ret(fGet, 900, 0x8000) // it is a chunk
+			m.call(fPut, 900, 0x8000)
+			m.store(850, 0x8000, 7) // the list of free ones
+			m.store(850, 0x800f, 8)
+			m.ret(fPut, 900, 0)
+		}, `
+alloc malloc 3000 size 8 pc 9007
+store 3000 size 1 01
+store 32776 size 1 01
+alloc pool_get 20480 size 16 pc 9007
+store 32768 size 8 0050000000000000
+store 32772 size 1 00
+store 32768 size 8 0050000000000000
+alloc pool_get 24576 size 16 pc 9007
+alloc pool_get 32768 size 16 pc 9007
+free pool_put 32768 size 0 pc 9007`},
+		{"what one thread's allocator has written another one's gives out", func(m *machine) {
+			m.call(fGet, 900, 1)
+			m.store(850, 5000, 1)
+			m.store(850, 6000, 2)
+			m.h.Thread = 2
+			m.call(fGet, 900, 1)
+			m.store(850, 5001, 3)
+			m.ret(fGet, 900, 5000)
+			m.store(950, 5000, 4)
+			m.h.Thread = 1
+			m.ret(fGet, 900, 6000)
+		}, `
+[2] alloc pool_get 5000 size 16 pc 9007
+store 5000 size 1 01
+[2] store 5001 size 1 03
+[2] store 5000 size 1 04
+alloc pool_get 6000 size 16 pc 9007
+store 6000 size 1 02`},
+		{"a declared free calls itself, and frees what is no piece", func(m *machine) {
+			m.call(fMalloc, 900, 8)
+			m.uret(fMalloc, 900, 3000)
+			for _, p := range []uint64{5000, 6000} {
+				m.call(fGet, 900, 1)
+				m.ret(fGet, 900, p)
+			}
+			m.call(fPut, 900, 5000)
+			m.call(fPut, 800, 6000)
+			m.store(750, 6000, 1)
+			m.call(fFree, 700, 3000)
+			m.ret(fFree, 700, 0)
+			m.ret(fPut, 800, 0)
+			m.call(fPut, 800, 5000) // itself
+			m.ret(fPut, 800, 0)
+			m.ret(fPut, 900, 0)
+		}, `
+alloc malloc 3000 size 8 pc 9007
+alloc pool_get 5000 size 16 pc 9007
+alloc pool_get 6000 size 16 pc 9007
+free pool_put 5000 size 0 pc 9007
+free pool_put 6000 size 0 pc 8007
+free free 3000 size 0 pc 7007`},
+		{"a declared allocator evicts what is oldest", func(m *machine) {
+			for _, p := range []uint64{0x5000, 0x6000} {
+				m.call(fGet, 900, 1)
+				m.ret(fGet, 900, p)
+			}
+			m.call(fGet, 900, 1)
+			m.store(850, 0x6000, 0, 0x90, 0, 0, 0, 0, 0, 0) // leads to who knows what
+			m.call(fPut, 800, 0x5000)
+			m.store(750, 0x5000, 1)
+			m.ret(fPut, 800, 0)
+			m.ret(fGet, 900, 0x5000)
+		}, `
+alloc pool_get 20480 size 16 pc 9007
+alloc pool_get 24576 size 16 pc 9007
+store 24576 size 8 0090000000000000
+free pool_put 20480 size 0 pc 8007
+alloc pool_get 20480 size 16 pc 9007
+store 20480 size 1 01`},
+		{"what is given out inside of a declared allocator is a block of its own", func(m *machine) {
+			m.call(fMalloc, 900, 8)
+			m.uret(fMalloc, 900, 3000)
+			m.call(fGet, 900, 1)
+			m.call(fRealloc, 800, 3000, 16)
+			m.ret(fRealloc, 800, 4000)
+			m.call(fCalloc, 800, 3, 2) // a part of it
+			m.ret(fCalloc, 800, 7000)
+			m.store(850, 7000, 1)
+			m.call(fMalloc, 800, 8) // which is freed again
+			m.uret(fMalloc, 800, 8000)
+			m.call(fFree, 800, 8000)
+			m.ret(fFree, 800, 0)
+			m.call(fGet, 800, 1) // which it gives out itself
+			m.ret(fGet, 800, 5000)
+			m.ret(fGet, 900, 5000)
+		}, `
+alloc malloc 3000 size 8 pc 9007
+realloc realloc 3000 → 4000 size 16 pc 8007
+alloc calloc 7000 size 6 pc 8007 zeroed
+alloc pool_get 5000 size 16 pc 9007
+store 7000 size 1 01`},
 		{"watched calls nest and return", func(m *machine) {
 			m.call(fInsert, 900, 1)
 			m.call(fInsert, 800, 2)
@@ -609,5 +721,33 @@ func TestBeside(t *testing.T) {
 	want := []string{"return 1 = 0 sp 600 unwound", "[2] return 1 = 0 sp 500 unwound", "quiet"}
 	if d := cmp.Diff(want, m.got); d != "" || !m.asm.Quiet() {
 		t.Error(d)
+	}
+}
+
+// An allocator that is watched, too, returns when its block is there, and is called to free one that is.
+func TestWatchedAllocator(t *testing.T) {
+	m := newMachine(nil)
+	both := func(alloc int) {
+		f := m.plan.Funcs[alloc]
+		f.Role, f.ID, f.Declared = probe.RoleWatch, 9, false
+		m.plan.Funcs = slices.Insert(m.plan.Funcs, 0, f) // before the allocator
+	}
+	both(fPut)
+	both(fGet + 1)
+	m.sites = Sites(m.plan)
+	m.asm = New(m.plan, m.sites, nil, func(e *trace.Event) error {
+		m.got = append(m.got, show(e))
+		return nil
+	})
+	m.call(fGet, 900, 1)
+	m.ret(fGet, 900, 5000)
+	m.call(fPut, 900, 5000)
+	m.ret(fPut, 900, 0)
+	want := []string{
+		"call 9(1) sp 900", "alloc pool_get 5000 size 16 pc 9007", "return 9 = 5000 sp 900",
+		"call 9(5000) sp 900", "free pool_put 5000 size 0 pc 9007", "return 9 = 0 sp 900",
+	}
+	if diff := cmp.Diff(want, m.got); diff != "" {
+		t.Error(diff)
 	}
 }

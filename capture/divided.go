@@ -12,7 +12,7 @@ import (
 // Declared allocators divide larger blocks, chunks, into those that they give out, pieces.
 // A chunk that the program took before, as an arena's own malloc does, was told as a block; it
 // is none any more once a piece of it is given out. One that is taken inside of the allocator's
-// call is told to nobody. When a chunk is freed, or moves, its pieces are freed.
+// call, and of which that gives out a piece, is told to nobody. When a chunk is freed, or moves, its pieces are freed.
 
 // dividedBlocks are the chunks.
 type dividedBlocks struct {
@@ -24,24 +24,6 @@ type dividedBlocks struct {
 // takenChunk is a chunk that was taken in the call that gave out a piece. Where it begins is
 // known when it is freed.
 type takenChunk struct{ piece, size uint64 }
-
-// inside takes a call of an allocator inside of that of another one.
-func (a *Assembler) inside(h *Hit, outer, c *allocCall) {
-	if !a.plan.Funcs[outer.fn].Declared || a.plan.Funcs[c.fn].Declared {
-		return
-	}
-	if outer.whole && outer.ptr-c.ptr <= maxHeader {
-		return // the end of what was taken for the piece alone
-	}
-	switch a.plan.Funcs[c.fn].Role {
-	case probe.RoleFree:
-		a.endChunk(h, c)
-	default:
-		if c.known {
-			outer.chunk = max(outer.chunk, c.size)
-		}
-	}
-}
 
 // divide notes of what chunk a declared allocator gives out a piece.
 func (a *Assembler) divide(h *Hit, c *allocCall, piece uint64) {

@@ -22,10 +22,14 @@
 //     is the outermost one's; PC is its return address; Stack begins with it.
 //   - A free is reported at its entry, before another thread can get the block;
 //     everything else at its return.
-//   - Inside an allocator that the user declared, writes are kept back until it
-//     returns. Those to the block that it returns follow the allocation; those
-//     to other live blocks precede it; the rest is the allocator's own list
-//     keeping and is dropped.
+//   - Inside an allocator that the user declared, writes to live blocks and to
+//     declared objects are events at once, unless they may lead to the block that
+//     it will return. Those and all others are kept back until it returns. Then what
+//     went to its block, or to others, follows the allocation; the rest is the
+//     allocator's own list keeping and is dropped.
+//   - What is freed inside of a declared allocator is freed there and then; what
+//     is allocated there is an event before its own, if the block that it
+//     returns is no part of it.
 //   - A watched function that tail-jumps is left when its caller goes on, not at
 //     the jump.
 //   - A store is reported before it executes if its value is known by then. If

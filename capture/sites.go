@@ -40,7 +40,23 @@ func Sites(plan *probe.Plan) []Site {
 		}
 		w.grant(plan, &sites[n])
 	}
+	for i := range sites {
+		sites[i].order(plan)
+	}
 	return sites
+}
+
+// order puts the calls of a function that is watched and an allocator around what it does to blocks: when it has returned, its
+// block is there, and when it is called, the block that it frees.
+func (s *Site) order(plan *probe.Plan) {
+	watched := func(f int) int {
+		if role := plan.Funcs[f].Role; role == probe.RoleWatch || role == probe.RoleFrame {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(s.Enter, func(f, g int) int { return watched(g) - watched(f) })
+	slices.SortStableFunc(s.Leave, func(f, g int) int { return watched(f) - watched(g) })
 }
 
 // wish is one thing that a plan wants at a site: number index of its kind.

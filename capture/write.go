@@ -1,14 +1,9 @@
 package capture
 
 import (
-	"slices"
-
 	"mgtrace/probe"
 	"mgtrace/trace"
 )
-
-// maxHeld bounds the writes that are kept back inside a declared allocator.
-const maxHeld = 1 << 16
 
 // chunks collects a write that comes in several hits.
 type chunks struct {
@@ -176,110 +171,4 @@ func (a *Assembler) ownBooks(t *thread) bool {
 	}
 	f := &a.plan.Funcs[t.allocs[0].fn]
 	return !f.Declared && f.Role != probe.RoleStrdup
-}
-
-// keep sends a write, or holds it back inside a declared allocator.
-func (a *Assembler) keep(t *thread, e *trace.Event) {
-	if e.Kind == trace.KindBulk && a.ownBooks(t) {
-		return
-	}
-	if len(a.unborn) > 0 && e.Kind != trace.KindPassed {
-		a.bear(e)
-	}
-	if !a.holds(t) {
-		a.send(e)
-		return
-	}
-	c := *e
-	c.Data = slices.Clone(e.Data)
-	if len(t.held) >= maxHeld {
-		a.releaseOlder(t)
-	}
-	t.held = append(t.held, c)
-}
-
-// releaseOlder makes room: of the older half of the writes held back those to live
-// blocks are sent, and the others taken for the allocator's own. What it wrote so early
-// to the block that it will return is not known then.
-func (a *Assembler) releaseOlder(t *thread) {
-	n := len(t.held) / 2
-	a.sendHeld(t, t.held[:n], 0, 0)
-	t.held = slices.Delete(t.held, 0, n)
-}
-
-// holds says that the thread is inside a declared allocator, or inside a realloc
-// whose books are captured.
-func (a *Assembler) holds(t *thread) bool {
-	return len(t.allocs) > 0 && (a.plan.Funcs[t.allocs[0].fn].Declared || a.moves(t))
-}
-
-// moves says that the thread is inside a realloc of the C library and that its
-// stores are captured. The library links the old block into its lists before the
-// call returns and tells that the bytes have moved: what it stores meanwhile comes
-// after that in the history, or the links would be taken for what was moved.
-func (a *Assembler) moves(t *thread) bool {
-	if !a.plan.Inside || len(t.allocs) == 0 {
-		return false
-	}
-	f := &a.plan.Funcs[t.allocs[0].fn]
-	return !f.Declared && (f.Role == probe.RoleRealloc || f.Role == probe.RoleReallocArray)
-}
-
-// releaseOthers sends the writes held back that go to live blocks other than
-// [addr, addr+size), and keeps those inside it.
-func (a *Assembler) releaseOthers(t *thread, addr, size uint64) {
-	if len(t.held) == 0 || a.moves(t) {
-		return
-	}
-	kept := t.held[:0]
-	for i := range t.held {
-		e := &t.held[i]
-		switch at := uint64(e.Addr); {
-		case at-addr < size:
-			kept = append(kept, *e)
-		case a.live.contains(at):
-			a.ev = *e
-			a.send(&a.ev)
-		}
-	}
-	t.held = kept
-}
-
-// release sends the writes held back that go to [addr, addr+size) or to live
-// blocks, and drops the others.
-func (a *Assembler) release(t *thread, addr, size uint64) {
-	if len(t.held) == 0 {
-		return
-	}
-	a.sendHeld(t, t.held, addr, size)
-	clear(t.held)
-	t.held = t.held[:0]
-}
-
-// endAt ends a write at an address in it.
-func endAt(e *trace.Event, end uint64) {
-	e.Size = end - uint64(e.Addr)
-	e.Data = e.Data[:min(e.Size, uint64(len(e.Data)))]
-}
-
-// sendHeld sends those of some writes held back that release sends.
-func (a *Assembler) sendHeld(t *thread, held []trace.Event, addr, size uint64) {
-	moves := a.moves(t)
-	for i := range held {
-		at := uint64(held[i].Addr)
-		// What was stored where the bytes were moved to was stored before that, or
-		// is what was moved: the realloc accounts for it.
-		if moves && at-addr < size {
-			continue
-		}
-		if moves || at-addr < size || a.live.contains(at) {
-			a.ev = held[i]
-			// An allocator that clears its chunk writes beyond the first piece of it; where another one lies there already
-			// it has overrun this one.
-			if end := at + a.ev.Size; at-addr < size && end > addr+size && len(a.live.within(addr+size, end-addr-size)) == 0 {
-				endAt(&a.ev, addr+size)
-			}
-			a.send(&a.ev)
-		}
-	}
 }
