@@ -52,12 +52,13 @@ type Assembler struct {
 
 // thread is what is open in one thread.
 type thread struct {
-	allocs []allocCall // outermost first
-	calls  []watchCall // outermost first
-	frames int         // so many of them are of a RoleFrame
-	write  chunks
-	held   heldWrites   // inside a declared allocator
-	given  []innerBlock // by other allocators inside of its call, which has not returned
+	allocs  []allocCall // outermost first
+	calls   []watchCall // outermost first
+	frames  int         // so many of them are of a RoleFrame
+	write   chunks
+	held    heldWrites   // inside a declared allocator
+	given   []innerBlock // by other allocators inside of its call, which has not returned
+	cleared bool         // the bulk write that is under way is the end of a calloc
 }
 
 // inside says that a call of the thread is open.

@@ -384,6 +384,10 @@ store 20480 size 1 01`},
 			m.call(fCalloc, 800, 3, 2) // a part of it
 			m.ret(fCalloc, 800, 7000)
 			m.store(850, 7000, 1)
+			m.call(fCalloc, 800, 100, 1)
+			m.jump(fCalloc, 800)
+			m.hit(Hit{Op: Bulk, Index: fCopy, SP: 800, PC: 8007, Addr: 7100, Size: 104, Data: make([]byte, 100), Flags: More}) // memset, in fact
+			m.hit(Hit{Op: Bulk, Index: fCopy, SP: 800, PC: 8007, Addr: 7100, Size: 104, Data: make([]byte, 4), Offset: 100})
 			m.call(fMalloc, 800, 8) // which is freed again
 			m.uret(fMalloc, 800, 8000)
 			m.call(fFree, 800, 8000)
@@ -395,6 +399,7 @@ store 20480 size 1 01`},
 alloc malloc 3000 size 8 pc 9007
 realloc realloc 3000 → 4000 size 16 pc 8007
 alloc calloc 7000 size 6 pc 8007 zeroed
+alloc calloc 7100 size 100 pc 8007 zeroed
 alloc pool_get 5000 size 16 pc 9007
 store 7000 size 1 01`},
 		{"watched calls nest and return", func(m *machine) {

@@ -68,6 +68,24 @@ func (a *Assembler) innerReturned(t *thread, h *Hit, c *allocCall, block uint64)
 	t.given = append(t.given, innerBlock{*c, block})
 }
 
+// innerCleared takes the write at the end of a calloc inside of another call: glibc's jumps to memset, which returns in its place
+// the block that it has cleared. It clears all of the chunk, so the write itself is the library's own business.
+func (a *Assembler) innerCleared(t *thread, h *Hit) bool {
+	n := len(t.allocs) - 1
+	switch {
+	case h.Op != Bulk:
+		return false
+	case h.Offset > 0:
+		return t.cleared // more of it
+	}
+	t.cleared = n > 0 && t.allocs[n].tail && h.PC == t.allocs[n].ret && a.plan.Funcs[t.allocs[n].fn].Role == probe.RoleCalloc
+	if t.cleared {
+		a.innerReturned(t, h, &t.allocs[n], h.Addr)
+		t.allocs = t.allocs[:n]
+	}
+	return t.cleared
+}
+
 // tellInner tells what was given out inside of the call that has returned [block, block+size), or nothing.
 func (a *Assembler) tellInner(t *thread, h *Hit, block, size uint64) {
 	for i := range t.given {

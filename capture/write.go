@@ -17,6 +17,9 @@ type chunks struct {
 
 // write handles a hit with written bytes.
 func (a *Assembler) write(t *thread, h *Hit) {
+	if a.innerCleared(t, h) {
+		return
+	}
 	w := &t.write
 	switch {
 	case h.Flags&Masked != 0:

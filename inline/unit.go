@@ -133,9 +133,12 @@ func (e *Engine) leaves(s *capture.Site) emit.Leaving {
 	all := func(is func(f int) bool) bool {
 		return !slices.ContainsFunc(s.Leave, func(f int) bool { return !is(f) })
 	}
+	declared := func(f probe.Func) bool { return f.Declared }
 	switch {
 	case len(s.Leave) == 0 || len(s.Enter) > 0 || !onlyCalls(s):
 		return emit.Anything
+	case all(e.tables.Whole) && slices.ContainsFunc(e.plan.Funcs, declared):
+		return emit.Anything // inside of that, it gives out blocks, too
 	case all(e.tables.Whole) && s.Tail:
 		return emit.Tails
 	case s.Tail:

@@ -177,14 +177,12 @@ func passed(p *symbol.Program, m *check.Membership) error {
 
 // NotInlined refuses a function that where names, if the compiler has inlined it.
 func NotInlined(p *symbol.Program, name, where string) error {
-	for _, f := range p.Objs {
-		if name == "" {
-			continue
-		}
-		if in := f.Inlined(name); len(in) > 0 {
-			return fmt.Errorf("%s: the compiler has inlined %s (into %s at %s:%d), where its arguments can not be read: give it __attribute__((noinline)), or compile with -fno-inline",
-				where, name, in[0].In, symbol.Short(in[0].CallFile), in[0].CallLine)
-		}
+	if name == "" {
+		return nil
+	}
+	if in, file, line := p.Inlined(name); in != "" {
+		return fmt.Errorf("%s: the compiler has inlined %s (into %s at %s:%d), where its arguments can not be read: give it __attribute__((noinline)), or compile with -fno-inline",
+			where, name, in, symbol.Short(file), line)
 	}
 	return nil
 }

@@ -184,8 +184,10 @@ func (p *Program) LocalNames(pattern string) (names []string) {
 // Inlined implements check.Program.
 func (p *Program) Inlined(pattern string) (into, file string, line int) {
 	for _, f := range p.Objs {
-		if in := f.Inlined(pattern); len(in) > 0 {
-			return in[0].In, in[0].CallFile, in[0].CallLine
+		for _, in := range f.Inlined(pattern) {
+			if !in.Inner { // what lies in another instance, or is the rest of the function itself, is no call of its own
+				return in.In, in.CallFile, in.CallLine
+			}
 		}
 	}
 	return "", "", 0
