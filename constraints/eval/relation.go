@@ -20,6 +20,9 @@ func (e *env) relation(x *check.Relation) value {
 		}
 		if from != 0 {
 			bad = undef(notExpected, x.From)
+			if o := e.g.Object(from); pointee(x.From) != nil { // a pointer to an element of an array: see Result.Through
+				bad.bits, bad.node = uint64(o.Addr), o.Host
+			}
 		}
 		return bad
 	}

@@ -15,8 +15,8 @@ import (
 )
 
 // A pointer may lead to what has the right type, and is no node since the specification does not declare
-// it: the head of a ring in static memory, or inside of a block of another type. What is there is not recorded, or
-// not looked at. So what depends on it is not judged, and a warning says what to declare.
+// it: the head of a ring in static memory, or inside of a block of another type. Or it leads to an element of an array
+// that is declared in static memory, where there are no nodes. What is there is not recorded, or not looked at. So what depends on it is not judged, and a warning says what to declare.
 type undeclared struct {
 	places []string   // at most maxUndeclared
 	labels [][]string // by place: of the constraints
@@ -47,7 +47,7 @@ func (a *Analysis) note(inc eval.Inconsistency) bool {
 func (u *undeclared) warnings() []string {
 	var out []string
 	for i, place := range u.places {
-		out = append(out, fmt.Sprintf("a pointer leads to %s; without that, %s can not be judged there", place, strings.Join(u.labels[i], ", ")))
+		out = append(out, fmt.Sprintf("a pointer leads to %s %s can not be judged there", place, strings.Join(u.labels[i], ", ")))
 	}
 	return out
 }
@@ -66,12 +66,19 @@ func (a *Analysis) undeclaredAt(addr trace.Addr, block mgpp.NodeID, raw bool) st
 		if _, of := a.member(v.Type, int64(addr-im.Bias)-v.Loc.Offset); of == nil && !raw {
 			return ""
 		}
-		return fmt.Sprintf("%s in static memory (%s:%d), which `global %s;` declares", v.Name, symbol.Short(v.File), v.Line, v.Name)
+		return fmt.Sprintf("%s in static memory (%s:%d), which `global %s;` declares; without that,", v.Name, symbol.Short(v.File), v.Line, v.Name)
 	}
 	if block == 0 {
 		return ""
 	}
 	n := a.Hist.Node(block)
+	if i := int(n.Global) - 1; i >= 0 && i < len(a.spec.Globals) {
+		g := &a.spec.Globals[i]
+		if _, of := a.member(g.Layout, int64(addr-n.Start)); of == nil || g.Layout.Kind != types.Array {
+			return ""
+		}
+		return fmt.Sprintf("an element of ::%s in static memory, and elements of an array are no nodes there:", g.Name)
+	}
 	e := a.Typing.Evidence(n.Alloc, n.Stack)
 	off := int64(addr-n.Start) - e.Offset
 	if e.Type == nil || e.Type.Size <= 0 || off < 0 {
@@ -91,12 +98,15 @@ func (a *Analysis) undeclaredAt(addr trace.Addr, block mgpp.NodeID, raw bool) st
 			declare += fmt.Sprintf(" embed %s in %s at %s;", t.Name, owner, path)
 		}
 	}
-	return fmt.Sprintf("%s of a block of %s, which `%s` declares", path, e.Type.Name, declare)
+	return fmt.Sprintf("%s of a block of %s, which `%s` declares; without that,", path, e.Type.Name, declare)
 }
 
 // member is what lies at an offset of a type and is of a type that nodes or their members have: its path,
 // with arrays by their names alone, and its type; nil: there is none.
 func (a *Analysis) member(t *types.Type, off int64) (path string, of *types.Type) {
+	if t == nil {
+		return "", nil
+	}
 	for t.Kind == types.Array && t.Elem != nil && t.Elem.Size > 0 {
 		t, off = t.Elem, off%t.Elem.Size
 	}
