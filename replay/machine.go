@@ -256,7 +256,9 @@ func (c *cpu) go1() {
 		return
 	}
 	if c.last = c.m.follow(c.last, c.pc); c.last == nil {
-		c.run.Err = fmt.Errorf("%w at %#x", ErrCode, c.pc)
+		if c.run.Err = fmt.Errorf("%w at %#x", ErrCode, c.pc); nowhere(c.pc) {
+			c.run.Err = ErrFault // called by a pointer that is NULL, or is taken for it
+		}
 		return
 	}
 	c.run.PC = c.pc

@@ -217,6 +217,9 @@ func TestThrough(t *testing.T) {
 		if run := m.Run(Call{Entry: f.funcs["through"], Args: []uint64{labs + 16, 7}, MaxSteps: 100}); !errors.Is(run.Err, ErrCode) {
 			t.Errorf("%s: %v where no function begins", level, run.Err)
 		}
+		if run := m.Run(Call{Entry: f.funcs["through"], Args: []uint64{0, 7}, MaxSteps: 100}); !errors.Is(run.Err, ErrFault) {
+			t.Errorf("%s: %v where the function is NULL", level, run.Err)
+		}
 	}
 }
 
