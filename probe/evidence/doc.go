@@ -17,7 +17,7 @@
 //   - is returned by a function of pointer type; where that type is void *, the
 //     calling frame is asked in turn.
 //
-// The name of a C++ allocator tells it at once, and so does the virtual table that is stored at the beginning
+// The name of a C++ allocator tells it at once, or that of std::make_unique, and so does the virtual table that is stored at the beginning
 // of a block, if it is that of a class of the size that was asked for. As a last resort the source
 // text of the statement is read: a cast, new T, sizeof(T), sizeof *p.
 //

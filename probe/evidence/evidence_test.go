@@ -59,7 +59,8 @@ func TestSites(t *testing.T) {
 }
 
 // TestTemporary: the text of a temporary string that lies in the place of a later variable is no object of that variable's,
-// and what such a variable does hold still is.
+// and what such a variable does hold still is. An object that std::make_unique makes is of its type, and not of its first
+// member's, of which alone the inlined code tells.
 func TestTemporary(t *testing.T) {
 	recorder := filepath.Join(t.TempDir(), "recorder.so")
 	compile(t, "gcc", "-O1", "-g0", "-shared", "-fPIC", "-o", recorder, "testdata/recorder.c", "-ldl")
@@ -70,7 +71,7 @@ func TestTemporary(t *testing.T) {
 		}
 		exe := filepath.Join(t.TempDir(), "prog")
 		compile(t, cc, "-std=c++20", "-O2", "-w", "-g", "-o", exe, "testdata/temporary.cc")
-		finder, texts, jobs := NewFinder(readLine), 0, 0
+		finder, texts, jobs, terms := NewFinder(readLine), 0, 0, map[string]int{}
 		for _, stack := range record(t, recorder, exe, files).stacks {
 			text := slices.ContainsFunc(stack, func(fr Frame) bool {
 				return fr.File != nil && slices.ContainsFunc(fr.File.Frames(fr.Addr-1), func(at objfile.Frame) bool { return strings.HasPrefix(at.Function, "std::string::") })
@@ -82,10 +83,17 @@ func TestTemporary(t *testing.T) {
 				texts++
 			case e.Type != nil && e.Type.Name == "Job":
 				jobs++
+			case slices.ContainsFunc(stack, func(fr Frame) bool {
+				return fr.File != nil && slices.ContainsFunc(fr.File.Frames(fr.Addr-1), func(at objfile.Frame) bool { return strings.HasPrefix(at.Function, "build(") })
+			}):
+				terms[e.Type.String()]++
 			}
 		}
 		if texts == 0 || jobs == 0 {
 			t.Errorf("%s: %d texts, %d jobs", cc, texts, jobs)
+		}
+		if len(terms) != 2 || terms["Pair"] == 0 || terms["Twin"] == 0 {
+			t.Errorf("%s: terms are %v", cc, terms)
 		}
 	}
 }

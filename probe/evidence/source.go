@@ -423,6 +423,20 @@ func allocatorType(f *objfile.File, pc uint64) (name string, t *types.Type) {
 	return "", nil
 }
 
+// madeType returns the type of the object that std::make_unique makes, where the call at pc is its own: what is seen
+// first of a structure may be the "this" of its first member.
+func madeType(f *objfile.File, pc uint64) (name string, t *types.Type) {
+	frames := f.Frames(pc)
+	if len(frames) == 0 {
+		return "", nil
+	}
+	arg := madeArgument(frames[0].Function)
+	if arg == "" {
+		return "", nil
+	}
+	return "std::make_unique<" + arg + ">", classNamed(f, arg)
+}
+
 // classNamed returns the one type with a name that a function or an object has in its own.
 func classNamed(f *objfile.File, name string) *types.Type {
 	found := f.Universe().Lookup(name)
@@ -450,25 +464,49 @@ func classOfTable(f *objfile.File, addr uint64) (name string, t *types.Type) {
 // long, void const*)" and its kin.
 func allocatorArgument(function string) string {
 	for _, class := range [...]string{"std::__new_allocator<", "__gnu_cxx::new_allocator<", "std::allocator<", "__gnu_cxx::__new_allocator<"} {
-		_, rest, ok := strings.Cut(function, class)
-		if !ok {
-			continue
-		}
-		depth := 1
-		for i := range len(rest) {
-			switch rest[i] {
-			case '<':
-				depth++
-			case '>':
-				depth--
-			}
-			if depth == 0 {
-				if strings.HasPrefix(rest[i+1:], "::allocate(") || rest[i+1:] == "::allocate" {
-					return strings.TrimSpace(rest[:i])
-				}
-				break
+		if _, rest, ok := strings.Cut(function, class); ok {
+			args, behind := templateArguments(rest)
+			if len(args) > 0 && (strings.HasPrefix(behind, "::allocate(") || behind == "::allocate") {
+				return args[0]
 			}
 		}
 	}
 	return ""
+}
+
+// madeArgument returns T of "… std::make_unique<T, int>(int&&)".
+func madeArgument(function string) string {
+	for _, maker := range [...]string{"std::make_unique<", "std::__1::make_unique<"} {
+		before, rest, ok := strings.Cut(function, maker)
+		if !ok || before != "" && !strings.HasSuffix(before, " ") {
+			continue
+		}
+		args, behind := templateArguments(rest)
+		if len(args) > 0 && (behind == "" || behind[0] == '(') {
+			return args[0]
+		}
+	}
+	return ""
+}
+
+// templateArguments splits what stands behind the < of a template's name: its arguments, none if they do not end, and what
+// comes behind these.
+func templateArguments(rest string) (args []string, behind string) {
+	depth, from := 1, 0
+	for i := range len(rest) {
+		switch rest[i] {
+		case '<', '(':
+			depth++
+		case '>', ')':
+			depth--
+		}
+		if depth == 0 || depth == 1 && rest[i] == ',' {
+			args = append(args, strings.TrimSpace(rest[from:i]))
+			from = i + 1
+		}
+		if depth == 0 {
+			return args, rest[i+1:]
+		}
+	}
+	return nil, ""
 }

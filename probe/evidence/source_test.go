@@ -105,6 +105,24 @@ func TestAllocatorArgument(t *testing.T) {
 	}
 }
 
+func TestMadeArgument(t *testing.T) {
+	for function, want := range map[string]string{
+		"std::make_unique<Pair>": "Pair",
+		"std::__detail::_MakeUniq<Pair>::__single_object std::make_unique<Pair>()":                          "Pair",
+		"std::__detail::_MakeUniq<Box<int, 2> >::__single_object std::make_unique<Box<int, 2>, int&>(int&)": "Box<int, 2>",
+		"std::__1::unique_ptr<Pair> std::__1::make_unique<Pair, 0>()":                                       "Pair",
+		"std::__detail::_MakeUniq<Pair []>::__array std::make_unique<Pair []>(unsigned long)":               "Pair []",
+		"own::std::make_unique<Pair>()":            "",
+		"std::make_unique_for_overwrite<Pair>()":   "",
+		"std::make_unique<broken":                  "",
+		"f(std::__detail::_MakeUniq<Pair>, Other)": "",
+	} {
+		if got := madeArgument(function); got != want {
+			t.Errorf("%s: %q", function, got)
+		}
+	}
+}
+
 func declare(t *testing.T, src string) *types.Decls {
 	t.Helper()
 	d, errs := types.ParseC(src)

@@ -295,6 +295,12 @@ func (w *walk) atVTable(pc uint64, in x86asm.Inst, st *state) []finding {
 	return w.found(t, at, "given the virtual table of %s%s", class, w.where(pc))
 }
 
+// mayAskFor: the call's first argument is this size, as far as it is known.
+func (w *walk) mayAskFor(size int64) bool {
+	n, known := w.args[0].exact()
+	return !known || n == size
+}
+
 // pointerStoredAt returns what the pointer at an address points to.
 func (w *walk) pointerStoredAt(at value) (t *types.Type, name string) {
 	switch at.kind {

@@ -38,10 +38,47 @@ struct Maker {
 	}
 };
 
+// A term of two alternatives each: what is done first with a new one is done with its first member, and inlined. The size of
+// both kinds is one, so that it is in its register before the branch.
+struct Pair;
+struct Twin;
+using Term = std::variant<std::monostate, int, std::unique_ptr<Pair>, std::unique_ptr<Twin>>;
+struct Pair { Term l, r; int size = 0; };
+struct Twin { Term of[2]; int size = 0; };
+
+static int size(const Term &t)
+{
+	switch (t.index()) {
+	case 1: return 1;
+	case 2: return std::get<2>(t)->size;
+	case 3: return std::get<3>(t)->size;
+	}
+	return 0;
+}
+
+Term build(int depth)
+{
+	if (depth == 0 || next() % 4 == 0)
+		return int(next());
+	if (next() % 2) {
+		auto p = std::make_unique<Pair>();
+		p->l = build(depth - 1);
+		p->r = build(depth - 1);
+		p->size = size(p->l) + size(p->r);
+		return p;
+	}
+	auto t = std::make_unique<Twin>();
+	t->of[0] = build(depth - 1);
+	t->of[1] = build(depth - 1);
+	t->size = size(t->of[0]) + size(t->of[1]);
+	return t;
+}
+
 int main()
 {
+	Term term = build(5);
 	Maker maker;
-	int id = 1, sum = 0;
+	int id = 1, sum = size(term);
 	for (int i = 0; i < 9; i++)
 		sum += maker.make(3, id, nullptr)->total;
 	std::printf("%d\n", sum);
