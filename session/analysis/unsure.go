@@ -26,12 +26,17 @@ func ends(k trace.Kind) bool {
 // suspend takes what was found broken at an inlined boundary, at an instruction. It settles
 // what was unsure of the thread if something has changed since, and the function that is
 // inlined into has no store left to do, which is asked the less often the longer it lasts; what is new
-// is unsure now.
+// is unsure now. A C-point for one type does not tell what has become of the others: there may be several at one boundary.
 func (a *Analysis) suspend(p *point, pc trace.Addr) {
 	p.found = slices.Clone(p.found) // the checker's own so far
 	kept := a.unsure[:0]
 	for _, q := range a.unsure {
 		if q.Thread != p.Thread {
+			kept = append(kept, q)
+			continue
+		}
+		if p.For != nil && p.For != q.For {
+			p.found = without(p.found, q.found)
 			kept = append(kept, q)
 			continue
 		}
