@@ -317,6 +317,39 @@ func WithoutArgs(name string) string {
 	return b.String()
 }
 
+// Constructs says whether a function is a constructor: it has its class's name.
+func Constructs(function string) bool {
+	class, name := member(function)
+	return name != "" && name == class
+}
+
+// Destroys says whether a function is a destructor.
+func Destroys(function string) bool {
+	_, name := member(function)
+	return strings.HasPrefix(name, "~")
+}
+
+// member splits off the last two components of a function's name, without arguments.
+func member(function string) (class, name string) {
+	full, _, _ := splitParams(function)
+	class, name, ok := cutLast(WithoutArgs(full))
+	if !ok {
+		return "", full
+	}
+	if _, last, ok := cutLast(class); ok {
+		class = last
+	}
+	return class, name
+}
+
+func cutLast(name string) (before, last string, ok bool) {
+	i := strings.LastIndex(name, "::")
+	if i < 0 {
+		return "", name, false
+	}
+	return name[:i], name[i+2:], true
+}
+
 // WithoutEnumerators drops the last template arguments that are numbers of enumeration types, which gcc and
 // function names have as "(Policy)2" and clang's type names as an enumerator: "Counted<int>" of
 // "Counted<int, (Policy)2>".

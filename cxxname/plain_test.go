@@ -51,6 +51,35 @@ func TestPlain(t *testing.T) {
 	}
 }
 
+func TestStructors(t *testing.T) {
+	for function, want := range map[string]string{
+		"World::World()":                         "constructor",
+		"ns::Box<int>::Box<long>(long)":          "constructor",
+		"(anonymous namespace)::Box::Box(int)":   "constructor",
+		"make()::Local::Local(void (*)(A::B))":   "constructor",
+		"ns::Box<ns::Box<int> >::~Box()":         "destructor",
+		"World":                                  "",
+		"World::grow(World::World)":              "",
+		"Box<World::World>::grow()":              "",
+		"make(int)::{lambda()#1}::operator()()":  "",
+		"World::operator~()":                     "",
+		"World::World::find(int) const":          "",
+		"std::vector<World>::vector":             "constructor",
+		"void ns::fill<World::~World>(ns::fill)": "",
+	} {
+		got := ""
+		if Constructs(function) {
+			got = "constructor"
+		}
+		if Destroys(function) {
+			got += "destructor"
+		}
+		if got != want {
+			t.Errorf("%s: %q, not %q", function, got, want)
+		}
+	}
+}
+
 func TestShort(t *testing.T) {
 	for symbol, want := range map[string]string{
 		"_ZN5cache3LruINSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEEiE3putERKS6_i": "cache::Lru<std::string, int>::put(std::string const&, int)",

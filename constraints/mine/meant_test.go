@@ -6,12 +6,12 @@ import (
 	"mgtrace/mgpp"
 )
 
-// operations is a run with a setup, called once, and three operations that are called ten times each.
-func operations() *terrain {
+// operations is a run with a setup, called once, and operations that are called ten times each.
+func operations(setup string, others ...string) *terrain {
 	t := &terrain{
 		run: &Run{Library: func(string) bool { return false }}, own: map[string]bool{}, stores: map[string]bool{},
 	}
-	for f, name := range []string{"setup", "insert", "remove", "update"} {
+	for f, name := range append([]string{setup}, others...) {
 		t.own[name], t.stores[name] = true, true
 		t.places = append(t.places, place{name, false}, place{name, true})
 		n := 10
@@ -52,7 +52,7 @@ func TestMeant(t *testing.T) {
 		{"laws that leave nothing", []*candidate{fact("a", 2, 3, 4), fact("b", 5, 6, 7)}, []string{"a", "b"}},
 	} {
 		var got []string
-		for _, f := range operations().meant(c.facts) {
+		for _, f := range operations("setup", "insert", "remove", "update").meant(c.facts) {
 			got = append(got, f.key)
 		}
 		if len(got) != len(c.want) || len(got) > 0 && got[len(got)-1] != c.want[len(c.want)-1] {
@@ -62,6 +62,23 @@ func TestMeant(t *testing.T) {
 			if kept := len(got) == len(c.facts) || f.key == "law" || f.key == "a"; f.dead == kept {
 				t.Errorf("%s: %s is dead: %v", c.name, f.key, f.dead)
 			}
+		}
+	}
+}
+
+// TestUnborn: where a constructor begins and a destructor ends there is no C-point, though no law that was found is broken there.
+func TestUnborn(t *testing.T) {
+	want := map[string]string{"fill": ":entry:exit", "Map::Map(int)": ":exit", "Map::put(int)": ":entry:exit", "Map<int>::~Map()": ":entry"}
+	for _, c := range operations("fill", "Map::Map(int)", "Map::put(int)", "Map<int>::~Map()").choose(nil) {
+		got := ""
+		if c.Entry {
+			got += ":entry"
+		}
+		if c.Exit {
+			got += ":exit"
+		}
+		if got != want[c.Func] || !c.Chosen {
+			t.Errorf("%s%s, not %s; it is chosen: %v", c.Func, got, want[c.Func], c.Chosen)
 		}
 	}
 }

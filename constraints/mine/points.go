@@ -3,6 +3,8 @@ package mine
 import (
 	"cmp"
 	"slices"
+
+	"mgtrace/cxxname"
 )
 
 // agree decides what held, where facts and places contradict each other: a place at
@@ -127,8 +129,8 @@ func sortedKeys(m map[int]bool) []int {
 type CPoint struct {
 	Func  string `json:"function"`
 	Calls int    `json:"calls"` // outermost ones that changed the structure
-	Entry bool   `json:"entry"` // the structure was whole whenever one began
-	Exit  bool   `json:"exit"`  // and whenever one ended
+	Entry bool   `json:"entry"` // the structure was whole whenever one began; not of a constructor
+	Exit  bool   `json:"exit"`  // and whenever one ended; not of a destructor
 	// Chosen: it is a statement of the specification.
 	Chosen bool `json:"chosen"`
 	// Broken are facts that failed at its boundaries.
@@ -215,13 +217,19 @@ func (t *terrain) worth(f *function) bool {
 	return f.Entry && f.Exit || (f.Entry || f.Exit) && t.stores[f.Func]
 }
 
+// unborn: the place is the beginning of a constructor, or the end of a destructor. Its object is there, and holds nothing that
+// any law could be about, even if none of those that were found is broken.
+func (p place) unborn() bool {
+	return !p.exit && cxxname.Constructs(p.fn) || p.exit && cxxname.Destroys(p.fn)
+}
+
 // choose proposes C-points: the outermost functions at whose boundaries no fact
 // failed, drivers excepted. facts have been swept over all moments.
 func (t *terrain) choose(facts []*candidate) []CPoint {
 	funcs := t.functions()
 	for id, p := range t.places {
 		f := funcs[p.fn]
-		if f == nil {
+		if f == nil || p.unborn() {
 			continue
 		}
 		whole := true
@@ -239,7 +247,10 @@ func (t *terrain) choose(facts []*candidate) []CPoint {
 			f.Entry = whole
 		}
 	}
-	good := func(name string) bool { return funcs[name].Entry && funcs[name].Exit }
+	good := func(name string) bool {
+		f := funcs[name]
+		return (f.Entry || cxxname.Constructs(name)) && (f.Exit || cxxname.Destroys(name))
+	}
 	seen := map[string]bool{}
 	var visit func(name string) bool // something was chosen there
 	visit = func(name string) bool {
