@@ -59,15 +59,21 @@ int main(void) { struct table t = {0, 0}; return lookup(&t) + !make() + count(0)
 
 // compiled is a program of one file.
 func compiled(t *testing.T, source string) *objfile.File {
-	if _, err := exec.LookPath("gcc"); err != nil {
+	return built(t, source, "prog.c", "gcc", "-O0")
+}
+
+// built compiles a source file of this name with a command.
+func built(t *testing.T, source, name string, command ...string) *objfile.File {
+	t.Helper()
+	if _, err := exec.LookPath(command[0]); err != nil {
 		t.Skip(err)
 	}
 	dir := t.TempDir()
-	file, bin := filepath.Join(dir, "prog.c"), filepath.Join(dir, "prog")
+	file, bin := filepath.Join(dir, name), filepath.Join(dir, "prog")
 	if err := os.WriteFile(file, []byte(source), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command("gcc", "-g", "-O0", "-o", bin, file).CombinedOutput(); err != nil {
+	if out, err := exec.Command(command[0], append(command[1:], "-g", "-o", bin, file)...).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	obj, err := objfile.Open(bin, objfile.Options{})

@@ -8,6 +8,7 @@ import (
 	"mgtrace/constraints/check"
 	"mgtrace/constraints/mine"
 	"mgtrace/cxxname"
+	"mgtrace/objfile"
 	"mgtrace/session/symbol"
 	"mgtrace/types"
 )
@@ -32,7 +33,7 @@ func LeadingLocals(p *symbol.Program, funcs, names []string) (out []check.Local)
 		var own []check.Local
 		names := p.LocalNames(fn)
 		for i, name := range names {
-			if slices.Contains(names[:i], name) || !mine.PlainName(name) {
+			if slices.Contains(names[:i], name) || !plain(name) {
 				continue
 			}
 			l := check.Local{Name: name, Func: fn, Frames: p.LookupLocal(fn, name)}
@@ -55,9 +56,10 @@ func LeadingLocals(p *symbol.Program, funcs, names []string) (out []check.Local)
 func inlinedLocals(p *symbol.Program, fn, why string, nodes []string) (out []check.Local) {
 	for _, f := range p.Objs {
 		for _, in := range f.Inlined(fn) {
+			own := slices.IndexFunc(f.Frames(in.Entry), func(fr objfile.Frame) bool { return fr.Function == in.Name }) // -1: it has no code there
 			for _, v := range f.Variables(in.Entry) {
 				known := slices.ContainsFunc(out, func(l check.Local) bool { return l.Name == v.Name })
-				if v.Frame == 0 && !v.Param && !known && mine.PlainName(v.Name) && mayHead(v.Type, nodes) {
+				if v.Frame == own && !v.Param && !known && plain(v.Name) && mayHead(v.Type, nodes) {
 					out = append(out, check.Local{Name: v.Name, Func: fn, Frames: []check.LocalVariable{{Func: fn, Name: v.Name, Type: v.Type, Why: why}}})
 				}
 			}
@@ -65,6 +67,9 @@ func inlinedLocals(p *symbol.Program, fn, why string, nodes []string) (out []che
 	}
 	return out
 }
+
+// plain: a name that the program's sources have. A compiler's own begins with two underscores, as __for_begin of a loop over a range does.
+func plain(name string) bool { return mine.PlainName(name) && !strings.HasPrefix(name, "__") }
 
 // mayHead: an object of the type may be what a structure hangs on.
 func mayHead(t *types.Type, nodes []string) bool {
