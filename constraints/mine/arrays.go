@@ -10,6 +10,9 @@ import (
 	"sync"
 
 	"mgtrace/constraints/check"
+	"mgtrace/mgpp"
+	"mgtrace/mgpp/coded"
+	"mgtrace/trace"
 	"mgtrace/types"
 )
 
@@ -20,7 +23,7 @@ type table struct {
 	block string      // the ARRAY type of the block; "": the array is a member
 	count int64       // of a member: its elements
 	knows bool        // how many elements it has: a vector
-	room  int64       // of a block: the most elements that any was seen to have; 0: none was seen
+	room  int64       // of a block: the most elements that any was seen to have behind the pointer; 0: none was seen
 }
 
 // maxTables bounds the arrays of a type that laws are made of.
@@ -185,15 +188,19 @@ func tablesOf(t *check.NodeType, all []*check.NodeType) []*table {
 	return out[:min(len(out), maxTables)]
 }
 
-// roomOf is how many elements the largest block of an ARRAY type had, of those that were looked at.
-func (m *mining) roomOf(t *trial, block string) (most int64) {
-	for _, nt := range t.spec.Types {
-		if nt.Name != block || nt.Elem == nil || nt.Elem.Size <= 0 {
-			continue
-		}
-		for _, at := range times(m.looks) {
-			for _, o := range t.graph.Live(nt, at, nil) {
-				most = max(most, int64(t.graph.Size(o, at))/nt.Elem.Size)
+// roomOf is the most elements that there were behind a field's pointer to the end of the block that it leads to, in the nodes that
+// were looked at. That may be a block of another type, or one that several such pointers lead into.
+func (m *mining) roomOf(t *trial, of *check.NodeType, a *table) (most int64) {
+	place, err := of.Layout.Find(a.name)
+	if a.block == "" || err != nil || a.elem.Size <= 0 {
+		return 0
+	}
+	for _, at := range times(m.looks) {
+		v := m.run.History.At(at)
+		for _, o := range t.graph.Live(of, at, nil) {
+			to := v.Target(t.graph.Object(o).Addr+trace.Addr(place.Offset), coded.Plain)
+			if n, ok := v.Node(to.Node); ok && to.State == mgpp.Points {
+				most = max(most, int64(n.Size-to.Offset)/a.elem.Size)
 			}
 		}
 	}

@@ -392,7 +392,7 @@ func (m *mining) laws(ctx context.Context) error {
 		mk.laws(s, m.globals, m.portraits)
 		tables := tablesOf(p.typ, base.spec.Types)
 		for _, a := range tables {
-			a.room = m.roomOf(base, a.block)
+			a.room = m.roomOf(base, p.typ, a)
 		}
 		mk.arraysOf(tables, m.portraits)
 		if len(m.portraits) > 1 {

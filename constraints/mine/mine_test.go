@@ -9,6 +9,7 @@ import (
 	"mgtrace/constraints/check"
 	"mgtrace/constraints/eval"
 	"mgtrace/constraints/graph"
+	"mgtrace/constraints/graph/graphtest"
 	"mgtrace/constraints/syntax"
 	"mgtrace/types"
 )
@@ -381,6 +382,27 @@ func TestSizes(t *testing.T) {
 		}
 		if have := strings.Join(got, " "); have != want {
 			t.Errorf("of blocks of %d elements: %s, not %s", room, have, want)
+		}
+	}
+}
+
+// TestRoom: how many elements a pointer's block has is told by the block that it leads into, from where it leads on, whatever
+// type that has: a second array may lie behind the first.
+func TestRoom(t *testing.T) {
+	w := graphtest.New(t, `struct group { unsigned short *skip, *data; unsigned short *none; };
+struct cell { long word[8]; };
+type group; type cell; ARRAY skip_array OF unsigned short;`)
+	w.Alloc("group", 0x1000, 24)
+	w.Alloc("cell", 0x2000, 64)
+	w.Put(0x1000, 8, 0x2000+48)
+	w.Put(0x1008, 8, 0x2000)
+	w.Put(0x1010, 8, 0)
+	w.G.Advance()
+	m := mining{run: &Run{History: w.H}, looks: []moment{{at: w.H.Now()}}}
+	short := &types.Type{Kind: types.Uint, Size: 2, Name: "unsigned short"}
+	for name, want := range map[string]int64{"skip": 8, "data": 32, "none": 0} {
+		if got := m.roomOf(&trial{spec: w.G.Spec(), graph: w.G}, w.G.Spec().Types[0], &table{name: name, elem: short, block: "skip_array"}); got != want {
+			t.Errorf("%s: %d, not %d", name, got, want)
 		}
 	}
 }
