@@ -1,6 +1,7 @@
 package mine
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sort"
@@ -9,6 +10,7 @@ import (
 	"mgtrace/cxxname"
 	"mgtrace/mgpp"
 	"mgtrace/trace"
+	"mgtrace/types"
 )
 
 // Variables of functions: the head of a structure often is one.
@@ -20,10 +22,10 @@ type activation struct{ enter, leave mgpp.Timestamp }
 // nodes in them or behind them, where others' operations begin and end. What an operation has for itself, as an
 // iterator, is none.
 func (m *mining) exploreLocals() (*trial, error) {
-	types, activations := slices.Clone(m.head.types), m.activations()
+	given, activations := slices.Clone(m.head.types), m.activations()
 	for _, l := range m.run.Locals {
 		if m.head.given == "" && l.Why() == "" && len(activations[l.Frames[0].Label()]) > 0 {
-			m.head.local(l)
+			m.local(l)
 		}
 	}
 	base, err := m.explore()
@@ -35,9 +37,9 @@ func (m *mining) exploreLocals() (*trial, error) {
 		return m.outlasted(l.Func, activations[l.Frames[0].Label()]) < enoughOutlasted
 	})
 	if len(kept) < len(all) {
-		m.head.types, m.head.locals = types, nil
+		m.head.types, m.head.locals = given, nil
 		for _, l := range kept {
-			m.head.local(l)
+			m.local(l)
 		}
 		base, err = m.explore()
 	}
@@ -48,15 +50,20 @@ func (m *mining) exploreLocals() (*trial, error) {
 const enoughOutlasted = 2
 
 // local declares a variable, with its type.
-func (h *header) local(l check.Local) {
-	name := cxxname.Normal(l.Frames[0].Type.Name)
-	known := slices.ContainsFunc(h.types, func(d typeDecl) bool {
-		return d.elem == "" && (d.source == "" && d.name == name || cxxname.Normal(d.source) == cxxname.Normal(name))
-	})
-	if !known {
-		h.declare(name)
+func (m *mining) local(l check.Local) {
+	if t := l.Frames[0].Type; !m.declares(t) {
+		m.head.declare(cxxname.Normal(t.Name))
 	}
-	h.locals = append(h.locals, l)
+	m.head.locals = append(m.head.locals, l)
+}
+
+// declares: one of the types is this one, by whatever name: the user may have named a typedef.
+func (m *mining) declares(t *types.Type) bool {
+	return slices.ContainsFunc(m.head.types, func(d typeDecl) bool {
+		name := cmp.Or(d.source, d.name)
+		return d.elem == "" && (cxxname.Normal(name) == cxxname.Normal(t.Name) ||
+			slices.ContainsFunc(m.run.Program.LookupType(cxxname.Normal(name)), func(o *types.Type) bool { return sameStruct(o, t) }))
+	})
 }
 
 // activations lists when the variables that were recorded were there, by their labels.
