@@ -317,6 +317,11 @@ func (c *Checker) onlyBase(t *check.NodeType) bool {
 	return !ranges && slices.ContainsFunc(c.spec.Types, func(u *check.NodeType) bool { return u != t && u.Is(t) && c.g.EverBorn(u) })
 }
 
+// Unborn reports whether a type has had no node, nor is one that others derive from which have.
+func (c *Checker) Unborn(t *check.NodeType) bool {
+	return !c.g.EverBorn(t) && !c.globalOf(t) && !c.onlyBase(t)
+}
+
 // Warnings returns what the user should know at the end, since silence would
 // look like health: types never allocated, guards that never held, C-points
 // never reached.
@@ -324,7 +329,7 @@ func (c *Checker) Warnings(s *Schedule) []string {
 	c.g.Advance()
 	var out []string
 	for _, t := range c.spec.Types {
-		if !c.g.EverBorn(t) && !c.globalOf(t) && !c.onlyBase(t) {
+		if c.Unborn(t) {
 			out = append(out, fmt.Sprintf("type %s was never allocated, as far as debug information tells: nothing of it was checked (alloc %s at FUNCTION; says which blocks are of it)", t.Name, t.Name))
 		}
 	}
@@ -338,8 +343,11 @@ func (c *Checker) Warnings(s *Schedule) []string {
 		return out
 	}
 	for i, p := range c.spec.CPoints {
-		if !s.reached[i] && !p.Mark {
-			out = append(out, fmt.Sprintf("C-point %s was never reached", cpointName(p)))
+		if s.reached[i] || p.Mark {
+			continue
+		}
+		if never := fmt.Sprintf("C-point %s was never reached", cpointName(p)); !slices.Contains(out, never) { // for several types it is several
+			out = append(out, never)
 		}
 	}
 	return out

@@ -391,7 +391,7 @@ func TestMemoryFaults(t *testing.T) {
 }
 
 func TestWarnings(t *testing.T) {
-	w := newWorld(t, dnode+`struct b { struct b *p; }; type b; never: dnode X; X.key == 99 => X.n == 1; cpoint insert, delete;`)
+	w := newWorld(t, dnode+`struct b { struct b *p; }; type b; never: dnode X; X.key == 99 => X.n == 1; cpoint insert, delete for dnode, b;`)
 	s := eval.NewSchedule(w.spec, schedProgram)
 	ev := event(t, "call 1 1 100")
 	s.Event(&ev, 0)

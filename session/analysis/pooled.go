@@ -76,9 +76,9 @@ func (a *Analysis) divided(t *check.NodeType) bool {
 
 // resources warns where a declared type has no node, and the program has memory from resources of the C++ library
 // (std::pmr): what these give out is no block until an allocator is declared.
-func (a *Analysis) resources(nodes map[string]int) []string {
+func (a *Analysis) resources() []string {
 	const give = "std::pmr::memory_resource::allocate"
-	if !slices.ContainsFunc(a.spec.Types, func(t *check.NodeType) bool { return nodes[t.Name] == 0 }) {
+	if !slices.ContainsFunc(a.spec.Types, a.Checker.Unborn) {
 		return nil
 	}
 	for _, im := range a.Symbols.Images {
