@@ -87,6 +87,8 @@ func TestText(t *testing.T) {
 		{"partial", &Report{Program: "ls", Why: []string{"3 events were lost", "the trace has no end"}, Events: Events{Dropped: 3, Changes: 10}, Checked: Checked{CPoints: 2}}, TextOptions{}},
 		{"crash", &Report{Program: "wild", Complete: true, Exit: &Exit{Signal: "SIGSEGV", File: "wild.c", Line: 9}, Checked: Checked{CPoints: 1},
 			CPoints: []CPoint{{Kind: "crash", File: "wild.c", Line: 9, Temporary: true, Inconsistencies: []Inconsistency{{Constraint: "wild", Reason: "node#1.next leads to no node", Total: 1}}}}}, TextOptions{}},
+		{"crash-settled", &Report{Program: "wild", Complete: true, Exit: &Exit{Signal: "SIGSEGV", File: "wild.c", Line: 9}, Checked: Checked{CPoints: 1},
+			CPoints: []CPoint{{Kind: "crash", File: "wild.c", Line: 9, Inconsistencies: []Inconsistency{{Constraint: "wild", Reason: "node#1.next leads to no node", Total: 1}}}}}, TextOptions{}},
 		{"unfound", &Report{Program: "wild", Complete: true, Exit: &Exit{Signal: "SIGABRT", Where: "abort+0xd3"}, Checked: Checked{CPoints: 1}}, TextOptions{}},
 		{"killed", &Report{Program: "wild", Complete: true, Exit: &Exit{Signal: "SIGTERM"}, Checked: Checked{CPoints: 1}}, TextOptions{}},
 		{"held", &Report{Program: "sleep", Exit: &Exit{Held: "timeout"}, Why: []string{"mgtrace ended the program (timeout)"}, Checked: Checked{CPoints: 1}}, TextOptions{}},

@@ -347,12 +347,20 @@ func (p *printer) summary(r *Report) {
 		p.f("%s this report is partial: %s\n", p.paint(yellow, "warning:"), strings.Join(r.Why, "; "))
 	}
 	p.f("mgtrace: %s: %s\n", r.Program, p.verdict(r))
-	if r.Status() == statusCrashed && slices.Contains(ownFault, r.Exit.Signal) && r.Followed == nil {
+	if r.unexplained() && r.Followed == nil {
 		p.f("mgtrace: reads and writes of freed memory or beyond a block: mgtrace overflow; where the bad value came from: mgtrace record --full, then mgtrace slice ... crash\n")
 	}
 	if s := r.Stopped; s != nil {
 		p.f("mgtrace: look at it with %s, let it go on with %s\n", s.Debug, s.Continue)
 	}
+}
+
+// unexplained: the program died of itself, and nothing is inconsistent but what may just have been on its way then.
+func (r *Report) unexplained() bool {
+	if r.Exit == nil || r.Exit.Held != "" || !slices.Contains(ownFault, r.Exit.Signal) {
+		return false
+	}
+	return !slices.ContainsFunc(r.CPoints, func(c CPoint) bool { return c.Fault != Crash && !(c.Kind == "crash" && c.Temporary) })
 }
 
 // ownFault are the signals by which a program dies of itself.
