@@ -54,8 +54,8 @@ func followed(in Input, suspects []Suspect) []Suspect {
 			}
 			e.Survives, _ = r.Before(t)
 		}
-		if !in.attributed(t) || (x.Depth > 1 || !e.Sole) && e.Read == ReadNumber && !e.Survives { // all that there is leads somewhere
-			continue
+		if !in.attributed(t) || x.Depth > 1 && e.Read == ReadNumber && !e.Survives || !e.Sole && e.Read < ReadNowhere {
+			continue // all that there is leads somewhere, and what is broken explains most that is NULL
 		}
 		if e.Read == ReadNowhere && in.ReadFreed != nil {
 			// It may have been read from what the same call had freed.

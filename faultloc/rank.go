@@ -355,8 +355,6 @@ func (e Evidence) worth() int {
 		return worthGarbage
 	case Followed:
 		switch {
-		case !e.Sole && e.Survives:
-			return worthSome
 		case !e.Sole:
 			return worthFlip
 		case e.Depth == 0 && e.Read >= ReadNowhere, e.Read == ReadIndex:
