@@ -6,8 +6,8 @@ import (
 )
 
 // Where nothing is broken, a program dies all the same of a pointer that leads nowhere, and it has read that somewhere. The call is
-// executed again up to there, and says on which memory the address depends (B. Liblit and A. Aiken, "Building a Better Backtrace",
-// and origin tracking of M. D. Bond et al., "Tracking Bad Apples", OOPSLA 2007, ask for the same of a run that is watched for it).
+// executed again up to there, and says on which memory the address depends (M. D. Bond et al., "Tracking Bad Apples: Reporting the Origin of Null
+// and Undefined Value Errors", OOPSLA 2007, have the program carry that along).
 
 // Read is memory on which the address depends at which the program died.
 type Read struct {
@@ -45,7 +45,9 @@ func followed(in Input, suspects []Suspect) []Suspect {
 		case x.Freed != 0:
 			t, e.Read = x.Freed, ReadFreedBlock
 		case t <= x.Born && x.Born != 0:
-			t, e.Read = x.Born, ReadUnwritten
+			if t, e.Read = x.Born, ReadUnwritten; in.what(x) == ReadNull {
+				e.Read = ReadNull // as calloc has left it
+			}
 		case t == 0:
 			continue // nothing of it is known
 		default:

@@ -55,6 +55,10 @@ func TestLed(t *testing.T) {
 			"20: a.n = 7\n", func(w *world) []Read { return []Read{{Addr: where(w, "b", 16), Size: 8, Of: -1, Born: 4}} }, tried{},
 			"wrote 4, died 77",
 		},
+		"cleared": {
+			"20: a.n = 7\n", func(w *world) []Read { return []Read{{Addr: where(w, "a", 16), Size: 8, Of: -1, Born: 1}} }, tried{},
+			"died 77, wrote 1",
+		},
 		"freed": {
 			"20: free b\n21: a.n = 7\n", func(w *world) []Read { return []Read{{Addr: where(w, "a", 40), Size: 8, Of: -1, Freed: 6}} }, tried{},
 			"wrote 20, died 77",

@@ -769,7 +769,7 @@ func followed(e *faultloc.Evidence) string {
 	out := ""
 	switch e.Read {
 	case faultloc.ReadNull:
-		out = "it stored a NULL, and " + led
+		out = "it left a NULL, and " + led
 	case faultloc.ReadNowhere:
 		out = "it stored a pointer that leads to nothing that is known, and " + led
 	case faultloc.ReadIndex:
