@@ -148,6 +148,9 @@ type Input struct {
 	Rerun func(mgpp.Timestamp) Rerun
 	// Ended is the call in which the run ended, up to there; nil where it can not be executed again. Nil: it never can.
 	Ended func() Rerun
+	// Holding are the pointers that lead to where the program found no memory when it died, where it is not known which it
+	// followed. Nil: they are not known.
+	Holding func() []Read
 	// ReadFreed is a block that the call during which an operation was done freed, and went on to use. Nil: that is never known.
 	ReadFreed func(mgpp.Timestamp) (ReadFreed, bool)
 	// Died is the instruction at which the run ended, 0 if it did not.
@@ -339,6 +342,7 @@ type Evidence struct {
 	Sole       bool    // Crash: nothing is broken
 	Read       WasRead // Followed: what the program read
 	Depth      int     // Followed: through so many pointers more it led there
+	ByAddress  bool    // Followed: it leads to where the program died; which way it came there is not known
 	Survives   bool    // Followed: with what was there before the program would not have died, and all would hold
 	Onward     bool    // RepairCell, Counterfactual: it counted on from a number that was wrong already
 	Unchanged  bool    // Doomed: the pointer was there already

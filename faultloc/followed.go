@@ -26,20 +26,26 @@ const maxLedBy = 8
 // followed adds the statements that wrote what the program followed to where it died. Where that was in a freed block, it is who
 // freed it, and where nothing had written it, who allocated it.
 func followed(in Input, suspects []Suspect) []Suspect {
-	if in.Ended == nil || in.Died == 0 || !in.looksFor(Followed) {
+	if in.Died == 0 || !in.looksFor(Followed) {
 		return suspects
 	}
-	r := in.Ended()
-	if r == nil {
-		return suspects
+	var r Rerun
+	if in.Ended != nil {
+		r = in.Ended()
 	}
-	reads := r.Followed()
+	var reads []Read
+	switch {
+	case r != nil:
+		reads = r.Followed()
+	case in.Holding != nil:
+		reads = in.Holding()
+	}
 	beyond, died := in.beyond(reads)
 	for i, x := range reads[:min(len(reads), maxLedBy)] {
 		if beyond[i] {
 			continue // who has written there has nothing to do with it
 		}
-		e := Evidence{Kind: Followed, Depth: x.Depth, Sole: len(in.Found) == 0}
+		e := Evidence{Kind: Followed, Depth: x.Depth, Sole: len(in.Found) == 0, ByAddress: r == nil}
 		t := in.History.LastWrite(x.Addr, uint64(x.Size), x.Before)
 		switch {
 		case x.Freed != 0:
@@ -54,7 +60,9 @@ func followed(in Input, suspects []Suspect) []Suspect {
 			if e.Read = in.what(x); (x.Of < 0 && died || x.Of >= 0 && beyond[x.Of]) && e.Read == ReadNumber && in.leads(x) == 0 {
 				e.Read = ReadIndex
 			}
-			e.Survives, _ = r.Before(t)
+			if r != nil {
+				e.Survives, _ = r.Before(t)
+			}
 		}
 		if !in.attributed(t) || x.Depth > 1 && e.Read == ReadNumber && !e.Survives || !e.Sole && e.Read < ReadNowhere {
 			continue // all that there is leads somewhere, and what is broken explains most that is NULL

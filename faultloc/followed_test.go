@@ -104,3 +104,20 @@ func TestLedFreed(t *testing.T) {
 		}
 	}
 }
+
+// TestHolding: where the call can not be executed again, it is the pointer that holds the address.
+func TestHolding(t *testing.T) {
+	for known, want := range map[bool]string{true: "wrote 20, died 77", false: "died 77"} {
+		w := newWorld(t, "struct item { struct item *next; };\ntype item;\n")
+		w.run("1: a = calloc item\n2: b = calloc item\ncpoint\n20: a.next = 12345678\n21: b.next = a\n")
+		in := w.input()
+		in.Cut, in.Died, in.Fault = true, 77, 12345678+8
+		in.Ended = func() Rerun { return nil }
+		if known {
+			in.Holding = func() []Read { return []Read{{Addr: w.block("a").addr, Size: 8, Of: -1, Before: in.At, Born: 1}} }
+		}
+		if got := ranks(Crashed(in)); got != want {
+			t.Errorf("known %t: %s, want %s", known, got, want)
+		}
+	}
+}

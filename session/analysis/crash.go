@@ -4,9 +4,11 @@ import (
 	"slices"
 
 	"mgtrace/constraints/eval"
+	"mgtrace/constraints/graph"
 	"mgtrace/faultloc"
 	"mgtrace/mgpp"
 	"mgtrace/report"
+	"mgtrace/trace"
 )
 
 // A program may die before anything is broken: a pointer that it follows is NULL. There is no inconsistency to trace back, but
@@ -47,4 +49,44 @@ func (a *Analysis) beforeAbort() mgpp.Timestamp {
 		}
 	}
 	return t
+}
+
+// Limits of the search for pointers to where the program died.
+const (
+	maxHolders = 1 << 20 // objects; of more nobody is asked
+	maxOff     = 1 << 12 // bytes from where a pointer leads
+)
+
+// holding are the pointers of nodes, and of declared objects in static memory, that lead nowhere, and from which the address may have come at
+// which the program found no memory. It has followed one of them most likely. Nothing is told of NULL: many are.
+func (a *Analysis) holding(at mgpp.Timestamp) (out []faultloc.Read) {
+	fault := a.died.fault
+	if fault < maxOff {
+		return nil
+	}
+	var all []graph.ObjID
+	for i := range a.spec.Globals {
+		if o := a.Graph.Global(i); o != 0 {
+			all = append(all, o)
+		}
+	}
+	for _, t := range a.spec.Types {
+		all = a.Graph.Live(t, at, all)
+	}
+	if len(all) > maxHolders {
+		return nil
+	}
+	v := a.Hist.At(at)
+	for _, o := range all {
+		for _, c := range (locatorCells{a.Graph}).Fields(o, v) {
+			to, known := mgpp.Number(v, c.Addr, c.Size)
+			if !known || !c.Pointer || uint64(fault)-to >= maxOff {
+				continue
+			}
+			if _, ok := v.NodeAt(trace.Addr(to)); !ok {
+				out = append(out, faultloc.Read{Addr: c.Addr, Size: c.Size, Of: -1, Before: at, Born: a.Graph.Object(o).Birth})
+			}
+		}
+	}
+	return out
 }

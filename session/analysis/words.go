@@ -761,6 +761,8 @@ func (a *Analysis) number(v uint64) string {
 func followed(e *faultloc.Evidence) string {
 	led := "the program followed it to where it died"
 	switch {
+	case e.ByAddress:
+		led = "the program died where it leads"
 	case e.Depth == 1:
 		led = "it led to what the program followed to where it died"
 	case e.Depth > 1:
