@@ -37,7 +37,7 @@ func followed(in Input, suspects []Suspect) []Suspect {
 	switch {
 	case r != nil:
 		reads = r.Followed()
-	case in.Holding != nil:
+	case in.Holding != nil && len(in.Found) == 0:
 		reads = in.Holding()
 	}
 	beyond, died := in.beyond(reads)

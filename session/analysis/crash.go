@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"mgtrace/constraints/eval"
-	"mgtrace/constraints/graph"
 	"mgtrace/faultloc"
 	"mgtrace/mgpp"
 	"mgtrace/report"
@@ -53,40 +52,30 @@ func (a *Analysis) beforeAbort() mgpp.Timestamp {
 
 // Limits of the search for pointers to where the program died.
 const (
-	maxHolders = 1 << 20 // objects; of more nobody is asked
+	maxScanned = 1 << 24 // operations: a second
+	maxHolding = 8
 	maxOff     = 1 << 12 // bytes from where a pointer leads
 )
 
-// holding are the pointers of nodes, and of declared objects in static memory, that lead nowhere, and from which the address may have come at
-// which the program found no memory. It has followed one of them most likely. Nothing is told of NULL: many are.
+// holding are the pointers of nodes, and of declared objects in static memory, that were stored last, lead nowhere, and from which the
+// address may have come at which the program found no memory. It has followed one of them most likely. Nothing is told of NULL: many are.
 func (a *Analysis) holding(at mgpp.Timestamp) (out []faultloc.Read) {
-	fault := a.died.fault
+	fault := uint64(a.died.fault)
 	if fault < maxOff {
 		return nil
 	}
-	var all []graph.ObjID
-	for i := range a.spec.Globals {
-		if o := a.Graph.Global(i); o != 0 {
-			all = append(all, o)
-		}
-	}
-	for _, t := range a.spec.Types {
-		all = a.Graph.Live(t, at, all)
-	}
-	if len(all) > maxHolders {
-		return nil
-	}
 	v := a.Hist.At(at)
-	for _, o := range all {
-		for _, c := range (locatorCells{a.Graph}).Fields(o, v) {
-			to, known := mgpp.Number(v, c.Addr, c.Size)
-			if !known || !c.Pointer || uint64(fault)-to >= maxOff {
-				continue
-			}
-			if _, ok := v.NodeAt(trace.Addr(to)); !ok {
-				out = append(out, faultloc.Read{Addr: c.Addr, Size: c.Size, Of: -1, Before: at, Born: a.Graph.Object(o).Birth})
-			}
+	var op mgpp.Brief
+	for t := at; t > 0 && at-t < maxScanned && len(out) < maxHolding; t-- {
+		if a.Hist.Brief(t, &op); op.Kind != mgpp.OpStore || op.Size != 8 || !op.Valued || fault-op.Value >= maxOff {
+			continue
 		}
+		is, known := mgpp.Number(v, op.Addr, 8)
+		c, ok := locatorCells{a.Graph}.Cell(op.Addr, v)
+		if _, leads := v.NodeAt(trace.Addr(op.Value)); !known || is != op.Value || !ok || !c.Pointer || c.Addr != op.Addr || leads {
+			continue
+		}
+		out = append(out, faultloc.Read{Addr: c.Addr, Size: c.Size, Of: -1, Before: at, Born: a.Graph.Object(c.Obj).Birth})
 	}
 	return out
 }
