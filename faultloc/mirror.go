@@ -63,7 +63,7 @@ func (r *Repair) mutual(in Input, c Cell) bool {
 		switch {
 		case ok && in.Cells.At(trace.Addr(back), view) == o, r.anyElement(in, to, o, view):
 			is++
-		case ok && r.either(in, way, back, to, o, view):
+		case ok && in.either(way, back, to, o, view):
 			either++
 		default:
 			not++
@@ -77,7 +77,7 @@ func (r *Repair) mutual(in Input, c Cell) bool {
 
 // either: a pointer to a node, the way, has one of several ways back, as that to a father in a tree has: another one leads back to an object, and that
 // of the repair, which holds back, leads nowhere, or to a node that has this way to the same node.
-func (r *Repair) either(in Input, way trace.Addr, back uint64, node, o graph.ObjID, view mgpp.View) bool {
+func (in *Input) either(way trace.Addr, back uint64, node, o graph.ObjID, view mgpp.View) bool {
 	if back != 0 {
 		other := in.Cells.At(trace.Addr(back), view)
 		if other == 0 || in.Cells.Object(other).Type != in.Cells.Object(o).Type {
@@ -88,18 +88,20 @@ func (r *Repair) either(in Input, way trace.Addr, back uint64, node, o graph.Obj
 			return false
 		}
 	}
-	return slices.ContainsFunc(in.Cells.Fields(node, view), func(c Cell) bool {
-		v, ok := read(view, c.Addr, c.Size)
-		return ok && c.Pointer && v != 0 && in.Cells.At(trace.Addr(v), view) == o
-	})
+	return in.leadsBy(node, o, view, func(Cell) bool { return true })
 }
 
 // anyElement: the repair's field is an element of an array, and in another node one of these leads to an object.
 func (r *Repair) anyElement(in Input, node, to graph.ObjID, view mgpp.View) bool {
 	of := General(r.Cell.Path)
-	return of != r.Cell.Path && slices.ContainsFunc(in.Cells.Fields(node, view), func(c Cell) bool {
+	return of != r.Cell.Path && in.leadsBy(node, to, view, func(c Cell) bool { return General(c.Path) == of })
+}
+
+// leadsBy: one of some pointers of a node leads to an object.
+func (in *Input) leadsBy(node, to graph.ObjID, view mgpp.View, some func(Cell) bool) bool {
+	return slices.ContainsFunc(in.Cells.Fields(node, view), func(c Cell) bool {
 		v, ok := read(view, c.Addr, c.Size)
-		return ok && c.Pointer && General(c.Path) == of && in.Cells.At(trace.Addr(v), view) == to
+		return ok && c.Pointer && some(c) && in.Cells.At(trace.Addr(v), view) == to
 	})
 }
 
