@@ -355,7 +355,7 @@ func cutLast(name string) (before, last string, ok bool) {
 // "Counted<int, (Policy)2>".
 func WithoutEnumerators(name string) string {
 	for strings.HasSuffix(name, ">") {
-		template, args, rest, ok := cutTemplate(name)
+		template, args, rest, ok := CutTemplate(name)
 		if !ok || rest != "" || len(args) < 2 || !strings.HasPrefix(args[len(args)-1], "(") {
 			break
 		}
@@ -386,7 +386,7 @@ func Inner(name string) (inner string, ok bool) {
 // Begins says whether a plain name is the full one but for template arguments, of each
 // template all or the last ones: "Map<int>::put" of "Map<int,double,4>::put<char>".
 func Begins(name, full string) bool {
-	template, args, rest, ok := cutTemplate(full)
+	template, args, rest, ok := CutTemplate(full)
 	if !ok {
 		return name == full
 	}
@@ -394,7 +394,7 @@ func Begins(name, full string) bool {
 	if !ok {
 		return false
 	}
-	if template, first, after, ok := cutTemplate(name); ok && template == "" {
+	if template, first, after, ok := CutTemplate(name); ok && template == "" {
 		if len(first) > len(args) {
 			return false
 		}
@@ -408,8 +408,9 @@ func Begins(name, full string) bool {
 	return Begins(name, rest)
 }
 
-// cutTemplate cuts a name at its first template arguments.
-func cutTemplate(name string) (template string, args []string, rest string, ok bool) {
+// CutTemplate cuts a name at its first template arguments: "Map", int and double, "::put" of "Map<int, double>::put". ok is false
+// if it has none, or they do not end: template is all of it then.
+func CutTemplate(name string) (template string, args []string, rest string, ok bool) {
 	p := plainer{s: name}
 	depth, start := 0, 0
 	for ; p.at < len(name); p.at++ {

@@ -465,7 +465,7 @@ func classOfTable(f *objfile.File, addr uint64) (name string, t *types.Type) {
 func allocatorArgument(function string) string {
 	for _, class := range [...]string{"std::__new_allocator<", "__gnu_cxx::new_allocator<", "std::allocator<", "__gnu_cxx::__new_allocator<"} {
 		if _, rest, ok := strings.Cut(function, class); ok {
-			args, behind := templateArguments(rest)
+			_, args, behind, _ := cxxname.CutTemplate("<" + rest)
 			if len(args) > 0 && (strings.HasPrefix(behind, "::allocate(") || behind == "::allocate") {
 				return args[0]
 			}
@@ -481,32 +481,10 @@ func madeArgument(function string) string {
 		if !ok || before != "" && !strings.HasSuffix(before, " ") {
 			continue
 		}
-		args, behind := templateArguments(rest)
+		_, args, behind, _ := cxxname.CutTemplate("<" + rest)
 		if len(args) > 0 && (behind == "" || behind[0] == '(') {
 			return args[0]
 		}
 	}
 	return ""
-}
-
-// templateArguments splits what stands behind the < of a template's name: its arguments, none if they do not end, and what
-// comes behind these.
-func templateArguments(rest string) (args []string, behind string) {
-	depth, from := 1, 0
-	for i := range len(rest) {
-		switch rest[i] {
-		case '<', '(':
-			depth++
-		case '>', ')':
-			depth--
-		}
-		if depth == 0 || depth == 1 && rest[i] == ',' {
-			args = append(args, strings.TrimSpace(rest[from:i]))
-			from = i + 1
-		}
-		if depth == 0 {
-			return args, rest[i+1:]
-		}
-	}
-	return nil, ""
 }
