@@ -33,7 +33,8 @@ type Assembler struct {
 	threads trace.Threads[thread]
 	live    *blocks // nil: no declared allocator needs it
 	divided dividedBlocks
-	pieces  *blocks // that were given out of declared objects in static memory, freed ones too; nil: live is
+	objects []staticObject // in which a declared allocator may have its own; nil: none needs it
+	pieces  *blocks        // that were given out of declared objects in static memory, freed ones too; nil: live is
 	ev      trace.Event
 	err     error
 	beside  bool // functions are watched that nobody named, and no others
@@ -82,7 +83,7 @@ func New(plan *probe.Plan, sites []Site, unwind Unwinder, sink func(*trace.Event
 	}
 	for i := range plan.Funcs {
 		if plan.Funcs[i].Declared {
-			a.live, a.pieces = newBlocks(), newBlocks()
+			a.live, a.pieces, a.objects = newBlocks(), newBlocks(), objectsOf(plan)
 		}
 	}
 	for i := range plan.Points {

@@ -287,9 +287,10 @@ free free 6000 size 0 pc 9007
 free free 5016 size 0 pc 9007
 free free 5000 size 0 pc 9007`},
 		{"a declared allocator writes to what the program has", func(m *machine) {
+			m.plan.Globals = []probe.Global{{Name: "last", Addr: 0x8000, Size: 16}}
+			m.start(nil)
 			m.call(fMalloc, 900, 8)
 			m.uret(fMalloc, 900, 3000)
-			m.plan.Globals = []probe.Global{{Name: "last", Addr: 0x8000, Size: 16}}
 			m.call(fGet, 900, 1)
 			m.store(850, 3000, 1)                           // a count: at once
 			m.store(850, 0x8000, 0, 0x50, 0, 0, 0, 0, 0, 0) // the block that is to come: when it is there
@@ -740,10 +741,7 @@ func TestWatchedAllocator(t *testing.T) {
 	both(fPut)
 	both(fGet + 1)
 	m.sites = Sites(m.plan)
-	m.asm = New(m.plan, m.sites, nil, func(e *trace.Event) error {
-		m.got = append(m.got, show(e))
-		return nil
-	})
+	m.start(nil)
 	m.call(fGet, 900, 1)
 	m.ret(fGet, 900, 5000)
 	m.call(fPut, 900, 5000)

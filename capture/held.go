@@ -47,11 +47,23 @@ func (a *Assembler) groundAt(addr uint64) ground {
 	return nobodys
 }
 
+// staticObject is a declared object in static memory. Where its image lies may change.
+type staticObject struct {
+	image      *probe.Image
+	addr, size uint64
+}
+
+// objectsOf are those of a plan.
+func objectsOf(plan *probe.Plan) (out []staticObject) {
+	for _, g := range plan.Globals {
+		out = append(out, staticObject{plan.Images[plan.ImageOf(g.Path)], g.Addr, g.Size})
+	}
+	return out
+}
+
 // inObject says that a declared object in static memory lies there.
 func (a *Assembler) inObject(addr uint64) bool {
-	return slices.ContainsFunc(a.plan.Globals, func(g probe.Global) bool {
-		return addr-(a.plan.Images[a.plan.ImageOf(g.Path)].Bias+g.Addr) < g.Size
-	})
+	return slices.ContainsFunc(a.objects, func(o staticObject) bool { return addr-(o.image.Bias+o.addr) < o.size })
 }
 
 // keep sends a write, or holds it back inside a declared allocator.

@@ -91,12 +91,17 @@ func newMachine(unwind Unwinder) *machine {
 	for i := range m.sites {
 		m.sites[i].Tail = m.sites[i].Offset&0xff == 0x20
 	}
+	m.start(unwind)
+	m.h.Thread = 1
+	return m
+}
+
+// start makes the assembler, of the plan as it is now.
+func (m *machine) start(unwind Unwinder) {
 	m.asm = New(m.plan, m.sites, unwind, func(e *trace.Event) error {
 		m.got = append(m.got, show(e))
 		return nil
 	})
-	m.h.Thread = 1
-	return m
 }
 
 func show(e *trace.Event) string {
