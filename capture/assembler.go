@@ -200,6 +200,10 @@ func (a *Assembler) dispatch(t *thread, h *Hit) {
 			e.Flags = trace.FlagHandled
 		}
 		e.Stack = a.interrupted(t, h)
+		if e.Args = h.Registers; e.Args != nil {
+			e.Data = append(h.Below, h.Stack[:min(len(h.Stack), maxSignalStack)]...)
+			e.Base, e.Size = trace.Addr(h.SP)-trace.Addr(len(h.Below)), uint64(len(e.Data))
+		}
 		a.send(e)
 	case Exit:
 		a.number(h, trace.KindExit)

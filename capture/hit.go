@@ -20,7 +20,7 @@ const (
 	ThreadExit               // it ended
 	Fork                     // Index: pid of the child
 	Exec                     // the program replaced itself
-	Signal                   // Index: number; Addr: fault address; Base: not 0 if the program handles it; Regs, Stack: of what it interrupts, if known
+	Signal                   // Index: number; Addr: fault address; Base: not 0 if the program handles it; Regs, Stack, Registers: of what it interrupts, if known
 	Exit                     // Index: wait status
 	Lost                     // Size hits were lost
 	Alloc                    // Index in Plan.Funcs: an outermost call of it, whole: Regs.Ret; Addr: the block that it takes; Size: requested; Result: the block, 0 if refused; Stack, Regs as for Stop, or Calls. free: when it is entered
@@ -82,6 +82,10 @@ type Hit struct {
 	Result  uint64 // rax
 	Regs    Regs
 	Stack   []byte // memory from SP upwards
+	// Below is memory below SP that the program may use (x86-64 psABI 3.2.2), up to there; Signal only.
+	Below []byte
+	// Registers is what all registers of a Signal's thread held, as trace.KindSignal has them; nil if that is not known.
+	Registers []uint64
 	// Calls are the return addresses that an Unwinder found on a stack like this one; they
 	// never change. nil: the engine does not know.
 	Calls []trace.Addr

@@ -148,6 +148,9 @@ type Input struct {
 	Rerun func(mgpp.Timestamp) Rerun
 	// Ended is the call in which the run ended, up to there; nil where it can not be executed again. Nil: it never can.
 	Ended func() Rerun
+	// Led is the memory by which the program came to where it found none when it died, by what the thread's registers held, the nearest first,
+	// where the call can not be executed again. Nil: that is not known.
+	Led func() []Read
 	// Holding are the pointers that lead to where the program found no memory when it died, where it is not known which it
 	// followed. Nil: they are not known.
 	Holding func() []Read

@@ -18,6 +18,8 @@ type Read struct {
 	Freed  mgpp.Timestamp // the operation that had freed the block there; 0: none had
 	Born   mgpp.Timestamp // the operation that allocated the block there; 0: none lies there
 	Of     int            // the read, by its number, to which this one led; -1: to where the program died
+	// ByValue: it holds what leads to where the program died. Which way it came there is not known.
+	ByValue bool
 }
 
 // maxLedBy bounds what is followed back.
@@ -37,7 +39,10 @@ func followed(in Input, suspects []Suspect) []Suspect {
 	switch {
 	case r != nil:
 		reads = r.Followed()
-	case in.Holding != nil && len(in.Found) == 0:
+	case in.Led != nil:
+		reads = in.Led()
+	}
+	if r == nil && len(reads) == 0 && in.Holding != nil && len(in.Found) == 0 {
 		reads = in.Holding()
 	}
 	beyond, died := in.beyond(reads)
@@ -45,7 +50,7 @@ func followed(in Input, suspects []Suspect) []Suspect {
 		if beyond[i] {
 			continue // who has written there has nothing to do with it
 		}
-		e := Evidence{Kind: Followed, Depth: x.Depth, Sole: len(in.Found) == 0, ByAddress: r == nil}
+		e := Evidence{Kind: Followed, Depth: x.Depth, Sole: len(in.Found) == 0, ByAddress: x.ByValue}
 		t := in.History.LastWrite(x.Addr, uint64(x.Size), x.Before)
 		switch {
 		case x.Freed != 0:

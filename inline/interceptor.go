@@ -545,10 +545,8 @@ func (e *Engine) signalled(th *target.Stopped, s *slot, sig syscall.Signal, info
 	if err != nil {
 		return
 	}
-	h.Thread, h.Wall, h.PC, h.SP = trace.ThreadID(s.tid), e.wall(), regs.RIP, regs.RSP
-	if ends {
-		observe.Interrupted(&h, &regs, th)
-	}
+	h.Thread, h.Wall = trace.ThreadID(s.tid), e.wall()
+	observe.Interrupted(&h, &regs, th)
 	e.note(s, &h)
 }
 

@@ -13,6 +13,8 @@
 // A recording does not have everything. Whoever asks compares the effects of the first run with
 // those that were recorded ([Reproduces]): only where they agree is anything learnt from a second one.
 //
+// Of a thread that was stopped anywhere it tells from which memory an address came, back from the instruction ([Led]).
+//
 // It knows the instructions that compilers make of ordinary code, and the functions of the C
 // library that programs with data structures call. At any other it ends with an error. It has
 // no kernel, no threads and no processes.

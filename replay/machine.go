@@ -258,6 +258,9 @@ func (c *cpu) go1() {
 	if c.last = c.m.follow(c.last, c.pc); c.last == nil {
 		if c.run.Err = fmt.Errorf("%w at %#x", ErrCode, c.pc); nowhere(c.pc) {
 			c.run.Err = ErrFault // called by a pointer that is NULL, or is taken for it
+			if c.sources != nil {
+				c.run.Reads = reads([]*source{c.sources.called})
+			}
 		}
 		return
 	}

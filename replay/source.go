@@ -53,6 +53,8 @@ type source struct {
 type sources struct {
 	reg  [16]*source
 	kept map[uint64]*source
+	// called is where that comes from to which the last call or jump led, if the program computed it.
+	called *source
 }
 
 // Limits of what an address is followed through.
@@ -98,7 +100,9 @@ func (c *cpu) traced(in *inst) {
 		return
 	}
 	switch in.Op {
-	case x86asm.CMP, x86asm.TEST, x86asm.BT, x86asm.JMP, x86asm.CALL, x86asm.RET, x86asm.NOP, x86asm.LEAVE:
+	case x86asm.JMP, x86asm.CALL:
+		s.called = now
+	case x86asm.CMP, x86asm.TEST, x86asm.BT, x86asm.RET, x86asm.NOP, x86asm.LEAVE:
 	case x86asm.PUSH:
 		s.kept[c.reg[rsp]] = now
 	case x86asm.POP:

@@ -77,6 +77,17 @@ type Exit struct {
 	Line   int    `json:"line,omitempty"`
 	Where  string `json:"where,omitempty"` // Signal: "function+0x12" if there is no line
 	Held   string `json:"held,omitempty"`  // mgtrace ended it: "timeout", "interrupt"
+
+	Instruction string     `json:"instruction,omitempty"` // Signal: that which could not be executed, in Intel syntax, if known
+	Registers   []Register `json:"registers,omitempty"`   // Signal: what they held, if known
+}
+
+// Register is a general register, or the flags, and what it held.
+type Register struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`           // hexadecimal
+	Leads string `json:"leads,omitempty"` // to that node, and so far behind its start: "node#3+8"
+	Read  bool   `json:"read,omitempty"`  // by the instruction
 }
 
 // Stopped is a program that waits, stopped, at its first inconsistent C-point.

@@ -347,6 +347,9 @@ func (p *printer) summary(r *Report) {
 		p.f("%s this report is partial: %s\n", p.paint(yellow, "warning:"), strings.Join(r.Why, "; "))
 	}
 	p.f("mgtrace: %s: %s\n", r.Program, p.verdict(r))
+	if r.Exit != nil && r.Exit.Stopped() != "" {
+		p.f("mgtrace: %s\n", r.Exit.Stopped())
+	}
 	if r.unexplained() && r.Followed == nil {
 		p.f("mgtrace: reads and writes of freed memory or beyond a block: mgtrace overflow; where the bad value came from: mgtrace record --full, then mgtrace slice ... crash\n")
 	}
@@ -431,6 +434,28 @@ func (p *printer) verdict(r *Report) string {
 		parts = append(parts, r.Exit.String())
 	}
 	return strings.Join(parts, ", ")
+}
+
+// Stopped says which instruction could not be executed, and what it was given; "" if that is not known.
+func (e *Exit) Stopped() string {
+	if e.Instruction == "" || !slices.Contains(ownFault, e.Signal) || e.Signal == "SIGABRT" {
+		return ""
+	}
+	var given []string
+	for _, r := range e.Registers {
+		switch {
+		case !r.Read:
+		case r.Leads != "":
+			given = append(given, fmt.Sprintf("%s leading to %s", r.Name, r.Leads))
+		default:
+			given = append(given, r.Name+" "+r.Value)
+		}
+	}
+	s := "it could not execute " + e.Instruction
+	if len(given) > 0 {
+		s += ", with " + strings.Join(given, ", ")
+	}
+	return s
 }
 
 // String is the program's end in words.

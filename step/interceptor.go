@@ -37,10 +37,8 @@ func (i *interceptor) OnSignal(th *target.Stopped, sig gosyscall.Signal, info ta
 	}
 	handled, ends := th.Action(sig)
 	if h, told := capture.SignalHit(int(sig), info.Code, info.Addr, handled, ends); told {
-		h.Thread, h.PC, h.SP = t.id, regs.RIP, regs.RSP
-		if ends {
-			observe.Interrupted(&h, &regs, th)
-		}
+		h.Thread = t.id
+		observe.Interrupted(&h, &regs, th)
 		e.tell(h)
 	}
 	if ends {

@@ -55,7 +55,7 @@ const (
 	KindThreadExit  // Thread ended
 	KindFork        // a child process (Aux: pid) was forked; it runs on untraced
 	KindExec        // the program replaced itself: this history ends here
-	KindSignal      // a fatal or reporting signal (Aux: number) at PC, fault address Addr
+	KindSignal      // a fatal or reporting signal (Aux: number) at PC, fault address Addr; Args: SignalRegs, Data: its stack at Base, if known
 	KindExit        // the process ended: Aux is its wait status as of wait(2)
 	KindLost        // Size events of Thread (0: any) were lost here
 	KindTruncated   // recording ended before the program did (Name: why)
@@ -111,6 +111,10 @@ const (
 	FlagExchange                   // Store: atomic, by an instruction that tells what was there before
 	FlagShares                     // Fork: the child has the program's memory, until it executes another program
 )
+
+// SignalRegs is how many Args a KindSignal has: the general registers by their DWARF numbers (System V ABI for x86-64, figure 3.36),
+// and the flags.
+const SignalRegs = 17
 
 // GivenAddr is no address: a KindPassed with it has the arguments of an inlined call.
 const GivenAddr Addr = 1

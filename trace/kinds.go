@@ -104,7 +104,7 @@ var kindSpecs = [NumKinds]kindSpec{
 	KindBegin:       {"begin", "the history begins here, after size events that are not in it (name: why). Blocks and calls that were there precede it, flagged before; aux: how many blocks are not among them", set(fieldSize, fieldAux, fieldName)},
 	KindCease:       {"cease", "the history ends here by request (name: why); what follows only says how the program ended", set(fieldName)},
 	KindExec:        {"exec", "the program replaced itself (name: by what): this history ends here", set(fieldAux, fieldName)},
-	KindSignal:      {"signal", "a fatal or reporting signal (aux) at pc, fault address addr", set(fieldAddr, fieldAux, fieldSP, fieldName, fieldStack)},
+	KindSignal:      {"signal", "a fatal or reporting signal (aux) at pc, fault address addr; args: what the registers held, by their DWARF numbers from 0 to 15, and the flags; data: size bytes of the thread's stack at base, from below sp on; none where that is not known, and in older traces", set(fieldAddr, fieldSize, fieldBase, fieldAux, fieldSP, fieldName, fieldStack, fieldArgs, fieldData)},
 	KindExit:        {"exit", "the process ended; aux: its wait status", set(fieldAux)},
 	KindLost:        {"lost", "size events of the thread (0: any) were lost here", set(fieldSize, fieldName)},
 	KindTruncated:   {"truncated", "recording ended before the program did (name: why)", set(fieldName)},

@@ -538,7 +538,13 @@ func (in *Inst) IsLea() (dst Reg, ok bool) {
 
 // JumpsThrough returns the register that holds the target of an indirect jump.
 func (in *Inst) JumpsThrough() (Reg, bool) {
-	return Reg(in.rm | in.b), in.Kind == KindJmp && !in.Direct && in.mod == 3
+	r, ok := in.GoesThrough()
+	return r, ok && in.Kind == KindJmp
+}
+
+// GoesThrough is the same of a call, too.
+func (in *Inst) GoesThrough() (Reg, bool) {
+	return Reg(in.rm | in.b), (in.Kind == KindJmp || in.Kind == KindCall) && !in.Direct && in.mod == 3
 }
 
 // RestoresFrame says that the instruction gives RBP its caller's value: pop

@@ -102,23 +102,28 @@ func eventsOf(t *testing.T, file string) recorded {
 	if !ok || !end.Complete {
 		t.Errorf("%s: incomplete: %s", filepath.Base(file), end.Why)
 	}
-	var evs []trace.Event
-	for {
-		var e trace.Event
-		if err := r.Next(&e); err == io.EOF {
-			break
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		e.Data, e.Stack, e.Args = slices.Clone(e.Data), slices.Clone(e.Stack), slices.Clone(e.Args)
-		evs = append(evs, e)
-	}
+	evs := readEvents(t, r)
 	n := normalizer{modules: slices.Concat(end.Modules, r.Program().Modules), main: trace.ThreadID(r.Program().PID)}
 	rec := recorded{threads: n.lines(evs), unprobed: map[trace.Addr]bool{}, shared: n.shared}
 	for _, u := range r.Program().Unprobed {
 		rec.unprobed[u.PC] = true
 	}
 	return rec
+}
+
+// readEvents reads all events.
+func readEvents(t *testing.T, r *trace.Reader) (all []trace.Event) {
+	t.Helper()
+	for {
+		var e trace.Event
+		if err := r.Next(&e); err == io.EOF {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		e.Data, e.Stack, e.Args = slices.Clone(e.Data), slices.Clone(e.Stack), slices.Clone(e.Args)
+		all = append(all, e)
+	}
 }
 
 // recorded is a recording.

@@ -75,7 +75,7 @@ func (a *Analysis) holding(at mgpp.Timestamp) (out []faultloc.Read) {
 		if _, leads := v.NodeAt(trace.Addr(op.Value)); !known || is != op.Value || !ok || !c.Pointer || c.Addr != op.Addr || leads {
 			continue
 		}
-		out = append(out, faultloc.Read{Addr: c.Addr, Size: c.Size, Of: -1, Before: at, Born: a.Graph.Object(c.Obj).Birth})
+		out = append(out, faultloc.Read{Addr: c.Addr, Size: c.Size, Of: -1, Before: at, ByValue: true, Born: a.Graph.Object(c.Obj).Birth})
 	}
 	return out
 }

@@ -8,6 +8,7 @@ import (
 
 	"mgtrace/constraints/eval"
 	"mgtrace/objfile"
+	"mgtrace/replay"
 	"mgtrace/report"
 	"mgtrace/session/symbol"
 	"mgtrace/trace"
@@ -22,21 +23,26 @@ type death struct {
 	thread  trace.ThreadID // whose it was
 	during  call           // the watched function's
 	aborted bool           // it ended itself (assert, abort)
+	regs    objfile.Regs   // what the registers held at pc, or in the library; none known: that is not recorded
+	flags   uint64
+	stack   replay.Stopped // what lay on the stack
 }
 
 // Signalled notes a signal that ends the program, or that it handles, with its place.
 func (a *Analysis) Signalled(ev *trace.Event) {
 	signal := syscall.Signal(ev.Aux)
 	e := &report.Exit{Signal: unix.SignalName(signal)}
-	a.died = death{}
+	a.died = death{thread: ev.Thread}
+	a.died.held(ev)
 	if f, at, calls := a.whereDied(ev); f.File != "" {
 		e.File, e.Path, e.Line = symbol.Short(f.File), f.File, f.Line
 		switch signal {
 		case unix.SIGSEGV, unix.SIGBUS, unix.SIGFPE, unix.SIGILL, unix.SIGABRT:
 			if a.traced(at) {
-				a.died = death{pc: at, at: at, fault: ev.Addr, calls: calls, thread: ev.Thread, during: a.calls.current(ev.Thread), aborted: signal == unix.SIGABRT}
+				d := &a.died
+				d.pc, d.at, d.fault, d.calls, d.during, d.aborted = at, at, ev.Addr, calls, a.calls.current(ev.Thread), signal == unix.SIGABRT
 				if a.traced(ev.PC) {
-					a.died.pc = ev.PC
+					d.pc = ev.PC
 				}
 			}
 		}

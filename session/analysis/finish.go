@@ -142,6 +142,7 @@ func (a *Analysis) question(p *point) faultloc.Input {
 	}
 	in.Rerun = func(t mgpp.Timestamp) faultloc.Rerun { return a.experiments(p, t) }
 	in.Ended = func() faultloc.Rerun { return a.ended(p) }
+	in.Led = func() []faultloc.Read { return a.led(p.time) }
 	in.Holding = func() []faultloc.Read { return a.holding(p.time) }
 	in.ReadFreed = func(t mgpp.Timestamp) (faultloc.ReadFreed, bool) { return a.readFreed(p, t) }
 	if in.Cut && (!a.died.aborted || p.sole()) { // who finds something broken, and says so, has not broken it
@@ -265,6 +266,9 @@ func (a *Analysis) summarise(r *report.Report) {
 		}
 	}
 	r.Exit, r.Audit = a.Exit, a.audit
+	if a.Exit != nil && a.Exit == a.signal {
+		a.registers(r.Exit)
+	}
 	switch u := a.unended; {
 	case u == nil:
 	case u.late:

@@ -273,17 +273,22 @@ func (x *experiments) Stored(ops []mgpp.Timestamp, instead []byte) (well, ok boo
 // Followed implements faultloc.Rerun.
 func (x *experiments) Followed() (out []faultloc.Read) {
 	for _, r := range x.call.Followed() {
-		f := faultloc.Read{Addr: trace.Addr(r.Addr), Size: r.Size, Depth: r.Depth, Before: x.call.Time(r.Effects), Of: r.Of}
-		if id, ok := x.a.Hist.FormerAt(f.Addr, f.Before); ok {
-			if n := x.a.Hist.Node(id); n.Death != 0 && n.Death <= f.Before {
-				f.Freed = n.Death
-			} else {
-				f.Born = n.Birth
-			}
-		}
-		out = append(out, f)
+		out = append(out, x.a.readAt(&r, x.call.Time(r.Effects)))
 	}
 	return out
+}
+
+// readAt is a read after the operation before it.
+func (a *Analysis) readAt(r *replay.Read, before mgpp.Timestamp) faultloc.Read {
+	f := faultloc.Read{Addr: trace.Addr(r.Addr), Size: r.Size, Depth: r.Depth, Before: before, Of: r.Of}
+	if id, ok := a.Hist.FormerAt(f.Addr, f.Before); ok {
+		if n := a.Hist.Node(id); n.Death != 0 && n.Death <= f.Before {
+			f.Freed = n.Death
+		} else {
+			f.Born = n.Birth
+		}
+	}
+	return f
 }
 
 // Before implements faultloc.Rerun.

@@ -744,17 +744,29 @@ func (a *Analysis) during(s *faultloc.Suspect) string {
 
 // number names what a register held: a node, or a number.
 func (a *Analysis) number(v uint64) string {
-	if list := a.Graph.At(a.Hist.At(a.Hist.Now()), trace.Addr(v)); v > 1<<20 && len(list) > 0 {
-		name := a.Graph.Name(list[0])
-		if off := v - uint64(a.Graph.Object(list[0]).Addr); off != 0 {
-			name = fmt.Sprintf("%s+%d", name, off)
-		}
+	if name := a.nodeAt(v); name != "" {
 		return name
 	}
 	if v > 1<<32 && int64(v) > 0 {
 		return fmt.Sprintf("%#x", v)
 	}
 	return fmt.Sprint(int64(v))
+}
+
+// nodeAt is the node to which an address leads, and how far behind its start; "" if it leads to none.
+func (a *Analysis) nodeAt(v uint64) string {
+	if v <= 1<<20 {
+		return ""
+	}
+	list := a.Graph.At(a.Hist.At(a.Hist.Now()), trace.Addr(v))
+	if len(list) == 0 {
+		return ""
+	}
+	name := a.Graph.Name(list[0])
+	if off := v - uint64(a.Graph.Object(list[0]).Addr); off != 0 {
+		name = fmt.Sprintf("%s+%d", name, off)
+	}
+	return name
 }
 
 // followed says what a statement had to do with the address at which the program died.

@@ -567,7 +567,7 @@ func (l *Program) interrupted(h *capture.Hit) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.crash != nil && h.Base == 0 && l.crash.Index == h.Index && l.crash.Thread == h.Thread && l.crash.PC == h.PC {
-		h.Regs, h.Stack = l.crash.Regs, l.crash.Stack
+		h.Regs, h.Stack, h.Below, h.Registers = l.crash.Regs, l.crash.Stack, l.crash.Below, l.crash.Registers
 	}
 }
 

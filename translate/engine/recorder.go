@@ -414,10 +414,8 @@ func (r *Recorder) calling(t *thread, regs *mem.Regs) {
 // signalled tells of a signal.
 func (r *Recorder) signalled(t *thread, sig int, info target.Siginfo, regs *mem.Regs, handled, ends bool) {
 	if h, told := capture.SignalHit(sig, info.Code, info.Addr, handled, ends); told {
-		h.Thread, h.PC, h.SP = trace.ThreadID(t.tid), regs.RIP, regs.RSP
-		if ends {
-			observe.Interrupted(&h, regs, r.proc)
-		}
+		h.Thread = trace.ThreadID(t.tid)
+		observe.Interrupted(&h, regs, r.proc)
 		r.tell(h)
 	}
 }

@@ -1,0 +1,375 @@
+package replay
+
+import (
+	"encoding/binary"
+	"slices"
+	"sort"
+
+	"golang.org/x/arch/x86/x86asm"
+
+	"mgtrace/x86"
+)
+
+// A call that can not be executed again tells nothing of what came before the program died. The thread's registers and stack do, as far as its
+// code leads there in one way only: back from the instruction, each is what the last one left that wrote it.
+
+// Stopped is a thread before an instruction, or in what that calls.
+type Stopped struct {
+	PC    uint64     // of a byte of the instruction
+	Regs  [16]uint64 // by their DWARF numbers (System V ABI for x86-64, figure 3.36)
+	Known uint32     // a bit for each of which that is known
+	// Stack is what lies on its stack from Base on.
+	Stack []byte
+	Base  uint64
+	// Lo and Hi are where the function's code lies in which that is.
+	Lo, Hi uint64
+	// Fault is where it found no memory, 0 if that is not known.
+	Fault uint64
+	// Astray: the instruction called what is no code.
+	Astray bool
+}
+
+// Read fills b with what lay on the stack, or says that it can not.
+func (s *Stopped) Read(addr uint64, b []byte) bool {
+	off := addr - s.Base
+	if size := uint64(len(s.Stack)); off >= size || size-off < uint64(len(b)) {
+		return false
+	}
+	copy(b, s.Stack[off:])
+	return true
+}
+
+// dwarf are the DWARF numbers of the general registers, by the processor's. Read-only.
+var dwarf = [16]uint8{0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15}
+
+// register is what one held, if that is known.
+func (s *Stopped) register(r x86.Reg) (v uint64, ok bool) {
+	n := dwarf[r&15]
+	return s.Regs[n], s.Known>>n&1 != 0
+}
+
+// Limits of what is followed back.
+const (
+	maxFunction = 1 << 16 // bytes of code
+	maxBack     = 1 << 9  // instructions
+	maxWhence   = 64      // depth of what depends on what
+)
+
+// Led is the memory on which the address depends that a stopped thread's instruction could not reach, the nearest first: that where a call
+// or jump leads, or of the arguments of a call those that lead there. Of what nothing is known it tells nothing. calls is the thread in the
+// function, and then in those around it, as each was when it made its call.
+func Led(w World, calls []Stopped) []Read {
+	var frames []*backward
+	for i := range calls {
+		b := &backward{w: w, s: &calls[i], reads: map[uint64]*source{}}
+		if !b.way() {
+			break
+		}
+		if i > 0 {
+			if in := b.back[0]; !in.Direct || in.Target != calls[i-1].Lo {
+				break // that function jumped here at its end
+			}
+			frames[i-1].outer, b.reads = b, frames[0].reads
+		}
+		frames = append(frames, b)
+		if !b.entered {
+			break
+		}
+	}
+	if len(frames) == 0 {
+		return nil
+	}
+	return reads(frames[0].followed())
+}
+
+// coded is an instruction of the function.
+type coded struct {
+	x86.Inst
+	pc      uint64
+	from    int // the last instruction that jumps here, and how many do
+	sources int
+}
+
+// backward follows a way back.
+type backward struct {
+	w     World
+	s     *Stopped
+	back  []*coded // from the present instruction on, those executed before it
+	reads map[uint64]*source
+	depth int
+	// entered: back begins where the function was entered. outer is the function that called it, nil if that is not known.
+	entered bool
+	outer   *backward
+}
+
+// whence is what a register or a word of memory held, and where it had that from.
+type whence struct {
+	value uint64
+	known bool
+	*source
+}
+
+// way finds the instructions that were executed last, as far as there is one way to each.
+func (b *backward) way() bool {
+	s := b.s
+	if s.PC < s.Lo || s.PC >= s.Hi || s.Hi-s.Lo > maxFunction {
+		return false
+	}
+	var list []coded
+	at := map[uint64]int{}
+	for pc := s.Lo; pc < s.Hi; {
+		in, err := x86.Decode(b.w.Code(pc), pc)
+		if err != nil {
+			break // what lies behind it jumps into what is known as well, or nowhere
+		}
+		at[pc] = len(list)
+		list = append(list, coded{Inst: in, pc: pc})
+		pc += uint64(in.Len)
+	}
+	for i := range list {
+		if in := &list[i]; in.Direct && in.Kind != x86.KindCall {
+			if to, ok := at[in.Target]; ok {
+				list[to].sources++
+				list[to].from = i
+			}
+		}
+	}
+	i := sort.Search(len(list), func(i int) bool { return list[i].pc > s.PC }) - 1
+	if i < 0 || s.PC-list[i].pc >= uint64(list[i].Len) {
+		return false
+	}
+	for len(b.back) < maxBack {
+		in := &list[i]
+		b.back = append(b.back, in)
+		falls := i > 0 && list[i-1].Kind != x86.KindJmp && list[i-1].Kind != x86.KindRet
+		switch {
+		case in.sources == 0 && falls:
+			i--
+		case in.sources == 1 && !falls:
+			i = in.from
+		default:
+			b.entered = i == 0 && in.sources == 0
+			return true
+		}
+	}
+	return true
+}
+
+// followed is where that comes from what the instruction needed.
+func (b *backward) followed() (place []*source) {
+	in := b.back[0]
+	var e x86.Effects
+	in.Effects(&e)
+	switch {
+	case b.s.Astray:
+		if o, mem := in.Operand(); mem {
+			if at, known, where := b.address(&o, 0); known {
+				place = append(place, b.load(at, 8, where, 0).source)
+			}
+		} else if r, ok := in.GoesThrough(); ok {
+			place = append(place, b.register(r, 0).source)
+		}
+		return place
+	case in.Kind == x86.KindCall:
+		for _, r := range [...]x86.Reg{x86.RDI, x86.RSI, x86.RDX} {
+			if x := b.register(r, 0); x.known && b.here(x.value) {
+				place = append(place, x.source)
+			}
+		}
+		return place
+	}
+	for i := range e.Mem[:e.NMem] {
+		if at, known, where := b.address(&e.Mem[i].Operand, 0); known && b.here(at) {
+			place = append(place, where...)
+		}
+	}
+	return place
+}
+
+// here: an address may be the one at which there was no memory.
+func (b *backward) here(addr uint64) bool {
+	if b.s.Fault == 0 {
+		return nowhere(addr) // of an address that is none (SDM volume 1, 3.3.7.1) the kernel tells 0
+	}
+	return max(addr, b.s.Fault)-min(addr, b.s.Fault) < pageSize
+}
+
+// address is where an operand of instruction k of the way lies, and where that comes from.
+func (b *backward) address(o *x86.Operand, k int) (at uint64, known bool, where []*source) {
+	known = o.Segment == 0 && !o.Addr32
+	at = uint64(o.Disp)
+	if o.RIPRelative {
+		at += b.back[k].pc + uint64(b.back[k].Len)
+	}
+	for i, r := range [2]x86.Reg{o.Base, o.Index} {
+		if r == x86.NoReg {
+			continue
+		}
+		x := b.register(r, k)
+		if x.source != nil {
+			where = append(where, x.source)
+		}
+		known = known && x.known
+		if i == 1 {
+			x.value *= uint64(o.Scale)
+		}
+		at += x.value
+	}
+	return at, known, where
+}
+
+// register is what one held before instruction k of the way.
+func (b *backward) register(r x86.Reg, k int) (x whence) {
+	if b.depth >= maxWhence {
+		return x
+	}
+	b.depth++
+	defer func() { b.depth-- }()
+	stays := !slices.ContainsFunc(b.back[1:k+1], func(in *coded) bool { return in.writes(r) })
+	d := k + 1
+	for d < len(b.back) && !b.back[d].writes(r) {
+		d++
+	}
+	switch {
+	case d < len(b.back):
+		x = b.result(r, d)
+	case b.entered && b.outer != nil && r != x86.RSP:
+		x = b.outer.register(r, 0)
+	}
+	is, known := b.s.register(r)
+	switch {
+	case !stays || !known:
+		return x
+	case !x.known || x.value == is:
+		return whence{is, true, x.source}
+	}
+	return whence{value: is, known: true} // it came in another way, or what it was read from is not any more what it was
+}
+
+// writes: an instruction changes a register. A function that is called has put the stack back, and what is the caller's (x86-64 psABI, 3.2.1).
+func (in *coded) writes(r x86.Reg) bool {
+	if in.Kind == x86.KindCall {
+		const theirs = 1<<x86.RAX | 1<<x86.RCX | 1<<x86.RDX | 1<<x86.RSI | 1<<x86.RDI | 0xf<<8
+		return theirs>>r&1 != 0
+	}
+	var e x86.Effects
+	in.Effects(&e)
+	return e.Write.Intersects(x86.GPR(r, 0, 8))
+}
+
+// result is what instruction d of the way left in a register.
+func (b *backward) result(r x86.Reg, d int) (x whence) {
+	in := b.back[d]
+	if in.Kind == x86.KindCall {
+		return x
+	}
+	var how x86.Derived
+	in.Derive(&how)
+	switch {
+	case how.How == x86.HowCopy && how.N == 1 && how.Words[0][0] == (x86.Place{Kind: x86.InGeneral, Reg: uint8(r)}):
+		return b.place(how.Words[0][1], 8, d)
+	case how.How == x86.HowAdd && how.To == (x86.Place{Kind: x86.InGeneral, Reg: uint8(r)}):
+		p, q := b.place(how.A, how.Width, d), b.place(how.B, how.Width, d)
+		x.value = p.value + q.value*uint64(how.Scale) + uint64(how.Const)
+		x.known = (how.A.Kind == x86.NoPlace || p.known) && (how.B.Kind == x86.NoPlace || q.known) && (how.Width == 8 || x.value < 1<<31)
+		x.source = joined(p.source, q.source)
+		return x
+	case how.How == x86.HowSub && how.To == (x86.Place{Kind: x86.InGeneral, Reg: uint8(r)}):
+		p, q := b.place(how.A, how.Width, d), b.place(how.B, how.Width, d)
+		return whence{p.value - q.value, p.known && q.known && how.Width == 8, joined(p.source, q.source)}
+	}
+	if to, n := in.shift(b.w.Code(in.pc)); to == r {
+		p := b.register(r, d)
+		return whence{p.value << n, p.known, p.source}
+	}
+	return x
+}
+
+// shift is the register that an instruction shifts to the left, and by how much: so numbers of elements become offsets. x86.NoReg: it does
+// something else.
+func (in *coded) shift(code []byte) (r x86.Reg, by uint64) {
+	d, err := x86.Disassembled(code)
+	if err != nil || d.Op != x86asm.SHL {
+		return x86.NoReg, 0
+	}
+	to, _ := d.Args[0].(x86asm.Reg)
+	n, size, _, ok := general(to)
+	imm, is := d.Args[1].(x86asm.Imm)
+	if !ok || !is || size != 8 {
+		return x86.NoReg, 0
+	}
+	return x86.Reg(n), uint64(imm)
+}
+
+// joined is where a value comes from that is computed of two.
+func joined(p, q *source) *source {
+	switch {
+	case p == nil:
+		return q
+	case q == nil:
+		return p
+	}
+	return &source{values: []*source{p, q}}
+}
+
+// place is what a place held before instruction d of the way.
+func (b *backward) place(p x86.Place, width, d int) (x whence) {
+	switch p.Kind {
+	case x86.InGeneral:
+		return b.register(x86.Reg(p.Reg), d)
+	case x86.InMemory:
+		var e x86.Effects
+		b.back[d].Effects(&e)
+		if m := &e.Mem[p.Reg&1]; int(p.Reg) < e.NMem && m.Shape == x86.MemFixed {
+			if at, known, where := b.address(&m.Operand, d); known {
+				return b.load(at, width, where, d)
+			}
+		}
+	}
+	return x
+}
+
+// load is what was read at an address by instruction d of the way. What lies on the stack has been put there, and that may stand on the way.
+func (b *backward) load(at uint64, width int, where []*source, d int) (x whence) {
+	var data [8]byte
+	n := data[:min(width, 8)]
+	if !b.s.Read(at, n) {
+		known := make([]bool, len(n))
+		b.w.Read(at, n, known)
+		return whence{binary.LittleEndian.Uint64(data[:]), !slices.Contains(known, false), b.source(at, width, where)}
+	}
+	x.value, x.known = binary.LittleEndian.Uint64(data[:]), true
+	if was := b.put(at, d); was.known && was.value == x.value {
+		x.source = was.source
+	}
+	return x
+}
+
+// source is the one of memory at an address: the same each time.
+func (b *backward) source(at uint64, size int, where []*source) *source {
+	if b.reads[at] == nil {
+		b.reads[at] = &source{addr: at, size: size, place: where}
+	}
+	return b.reads[at]
+}
+
+// put is what the last instruction before d of the way put at an address of the stack.
+func (b *backward) put(at uint64, d int) (x whence) {
+	for k := d + 1; k < len(b.back); k++ {
+		var e x86.Effects
+		b.back[k].Effects(&e)
+		if e.NMem == 0 || !e.Mem[0].Write || b.back[k].Kind == x86.KindCall {
+			continue
+		}
+		to, known, _ := b.address(&e.Mem[0].Operand, k)
+		if !known || to != at {
+			continue
+		}
+		var how x86.Derived
+		if b.back[k].Derive(&how); how.How == x86.HowCopy && how.N == 1 {
+			return b.place(how.Words[0][1], 8, k)
+		}
+		return x
+	}
+	return x
+}

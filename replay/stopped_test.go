@@ -1,0 +1,138 @@
+package replay
+
+import (
+	"debug/elf"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+)
+
+// TestLed: what a thread's registers and stack tell of where it died is what the whole run tells, as far as it goes.
+func TestLed(t *testing.T) {
+	for _, level := range []string{"-O0", "-O1", "-O2", "-O3"} {
+		f, _ := compile(t, "led.c", level, "-fno-builtin", "-no-pie", "-fno-optimize-sibling-calls", "-fno-ipa-ra")
+		for name, want := range map[string][]string{
+			"chain":   {"third+0", "second+0", "first+0", "head+0"},
+			"indexed": {"third+0", "second+0", "kids+16", "first+8", "first+32", "head+0"},
+			"text":    {"second+24", "first+0", "head+0"},
+			"visit":   {"second+16", "first+0", "head+0"},
+			"within":  {"third+0", "second+0", "first+0", "head+0"},
+			"loop":    {}, // where it came from the second time is not known any more
+		} {
+			m := New(f)
+			call := Call{Entry: f.funcs[name], MaxSteps: 1000, Crash: Crash{PC: 1}}
+			c := m.begin(&call)
+			regs := c.die()
+			if !errors.Is(c.run.Err, ErrFault) {
+				t.Fatalf("%s, %s: %v", name, level, c.run.Err)
+			}
+			var got []string
+			for _, r := range Led(f, f.stopped(t, c, regs)) {
+				got = append(got, f.variable(r.Addr))
+				if !slices.ContainsFunc(c.run.Reads, func(o Read) bool { return o.Addr == r.Addr && o.Depth == r.Depth }) {
+					t.Errorf("%s, %s: %s of %d was not read so: %+v", name, level, f.variable(r.Addr), r.Of, c.run.Reads)
+				}
+			}
+			slices.Sort(got[min(1, len(got)):]) // which of several comes first is the compiler's
+			slices.Sort(want[min(1, len(want)):])
+			if !slices.Equal(got, want) {
+				t.Errorf("%s, %s: %v, want %v", name, level, got, want)
+			}
+		}
+	}
+}
+
+// TestLedElsewhere: memory that does not hold any more what a register had from there is not told, nor is what needs a register that is not
+// known.
+func TestLedElsewhere(t *testing.T) {
+	f, _ := compile(t, "led.c", "-O2", "-fno-builtin", "-no-pie")
+	call := Call{Entry: f.funcs["chain"], MaxSteps: 1000, Crash: Crash{PC: 1}}
+	c := New(f).begin(&call)
+	regs := c.die()
+	calls := f.stopped(t, c, regs)
+	for r := range calls[0].Regs {
+		if calls[0].Regs[r] == 0x660 {
+			calls[0].Regs[r] = 0x1660
+		}
+	}
+	calls[0].Fault += 0x1000
+	if got := Led(f, calls); got != nil {
+		t.Errorf("another value: %+v", got)
+	}
+	calls = f.stopped(t, c, regs)
+	if calls[0].PC = calls[0].Hi; Led(f, calls) != nil {
+		t.Error("an instruction that is not in the function")
+	}
+}
+
+// die executes the call until it dies, and returns what the registers held before the last instruction, and before each call around it,
+// innermost first.
+func (c *cpu) die() (regs [][16]uint64) {
+	for c.run.Err == nil && c.pc != outside {
+		if n := len(c.frames); !nowhere(c.pc) {
+			regs = append(regs[:min(n, len(regs))], c.reg)
+		}
+		c.go1()
+	}
+	slices.Reverse(regs)
+	return regs
+}
+
+// stopped is a run where it died, in its calls. Of the registers of those around it only what a function leaves as it was is known.
+func (f *file) stopped(t *testing.T, c *cpu, regs [][16]uint64) (out []Stopped) {
+	at := regs[0][rsp] - 128
+	stack := make([]byte, 4096)
+	for i := range stack {
+		stack[i] = byte(c.load(at+uint64(i), 1))
+	}
+	places := []uint64{c.run.PC}
+	for _, ret := range slices.Backward(c.frames[:len(regs)-1]) {
+		places = append(places, ret-1)
+	}
+	for i, pc := range places {
+		s := Stopped{PC: pc, Stack: stack, Base: at, Known: 0xf<<12 | 1<<dwarf[rbx] | 1<<dwarf[rbp] | 1<<dwarf[rsp]}
+		s.Lo, s.Hi = f.function(t, pc)
+		for r, n := range dwarf {
+			s.Regs[n] = regs[i][r]
+		}
+		if i == 0 {
+			s.Known, s.Fault = 1<<16-1, map[string]uint64{"visit": 0x770, "text": 0x880}[f.name(pc)]
+			if s.Astray = f.name(pc) == "visit"; s.Fault == 0 {
+				s.Fault = 0x660
+			}
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// function is where the code of the one lies that has an address.
+func (f *file) function(t *testing.T, pc uint64) (lo, hi uint64) {
+	symbols, err := f.elf.Symbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range symbols {
+		if elf.ST_TYPE(s.Info) == elf.STT_FUNC && s.Value <= pc && pc < s.Value+s.Size {
+			return s.Value, s.Value + s.Size
+		}
+	}
+	t.Fatalf("no function at %#x", pc)
+	return 0, 0
+}
+
+// name is the variable or function whose address comes last before another one; variable is how far behind it, too.
+func (f *file) name(addr uint64) (name string) {
+	for n, at := range f.funcs {
+		if at <= addr && at > f.funcs[name] && n != "" {
+			name = n
+		}
+	}
+	return name
+}
+
+func (f *file) variable(addr uint64) string {
+	n := f.name(addr)
+	return fmt.Sprintf("%s+%d", n, addr-f.funcs[n])
+}

@@ -1,0 +1,29 @@
+#include <string.h>
+
+struct node { struct node *next; struct node **kids; void (*visit)(void); char *name; long n; };
+
+struct node first, second, third = { (struct node *)0x660, 0, 0, 0, 3 };
+struct node *kids[4] = { 0, 0, &second, 0 };
+struct node second = { &third, 0, (void (*)(void))0x770, (char *)0x880, 2 };
+struct node first = { &second, kids, 0, 0, 2 };
+struct node *head = &first;
+long calls;
+
+__attribute__((noinline)) static void count(void) { calls++; }
+__attribute__((noinline)) static long value(struct node *n) { return n->next->n; }
+
+/* Each dies of what it reads. */
+long chain(void) { return head->next->next->next->n; }
+long indexed(void) { return head->kids[head->n]->next->next->n; }
+long text(void) { struct node *n = head->next; return strlen(n->name); }
+void visit(void) { head->next->visit(); }
+long within(void) { struct node *n = head->next->next; count(); return value(n); }
+long loop(void)
+{
+	long sum = 0;
+	for (struct node *n = head; n; n = n->next)
+		sum += n->n;
+	return sum;
+}
+
+int main(void) { return chain() + indexed() + text() + within() + loop(); }

@@ -1,0 +1,113 @@
+package analysis
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"mgtrace/faultloc"
+	"mgtrace/mgpp"
+	"mgtrace/objfile"
+	"mgtrace/replay"
+	"mgtrace/report"
+	"mgtrace/session/rerun"
+	"mgtrace/session/symbol"
+	"mgtrace/trace"
+)
+
+// held notes what the registers and the stack held.
+func (d *death) held(ev *trace.Event) {
+	if len(ev.Args) != trace.SignalRegs {
+		return
+	}
+	for n, v := range ev.Args[:trace.SignalRegs-1] {
+		d.regs.Set(n, v)
+	}
+	d.regs.Set(objfile.RegPC, uint64(ev.PC))
+	d.flags = ev.Args[trace.SignalRegs-1]
+	d.stack = replay.Stopped{Base: uint64(ev.Base), Stack: bytes.Clone(ev.Data)}
+}
+
+// registerNames are those of a trace.KindSignal's registers. Read-only.
+var registerNames = [trace.SignalRegs]string{"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "eflags"}
+
+// registers tells of the end by a signal which instruction that was, and what the registers held.
+func (a *Analysis) registers(e *report.Exit) {
+	d := &a.died
+	if d.regs.Known == 0 {
+		return
+	}
+	text, reads := a.Symbols.Instruction(trace.Addr(d.regs.PC()))
+	e.Instruction, e.Registers = text, make([]report.Register, len(registerNames))
+	for n, name := range registerNames {
+		r := report.Register{Name: name, Value: fmt.Sprintf("%#x", d.flags), Read: slices.Contains(reads, n)}
+		if name != "eflags" {
+			r.Value, r.Leads = fmt.Sprintf("%#x", d.regs.R[n]), a.nodeAt(d.regs.R[n])
+		}
+		e.Registers[n] = r
+	}
+}
+
+// Limits of what is unwound.
+const (
+	maxUnwound = 24 // calls, those of libraries among them
+	maxStopped = 6  // calls that are followed
+)
+
+// around is the thread at the statement in which the program died, and where it made the calls around that, as far as that is known.
+func (d *death) around(symbols *symbol.Table) (out []replay.Stopped) {
+	if d.regs.Known == 0 || d.aborted {
+		return nil
+	}
+	find := func(pc uint64) (*objfile.File, uint64, bool) {
+		im, ok := symbols.Image(trace.Addr(pc))
+		if !ok || im.Obj == nil {
+			return nil, 0, false
+		}
+		return im.Obj, uint64(im.Bias), true
+	}
+	regs := d.regs
+	_, _, code := find(regs.PC())
+	if !code { // a call led there
+		var word [8]byte
+		if !d.stack.Read(regs.SP(), word[:]) {
+			return nil
+		}
+		regs.Set(objfile.RegPC, binary.LittleEndian.Uint64(word[:])-1)
+		regs.Set(objfile.RegSP, regs.SP()+8)
+	}
+	for _, l := range objfile.Unwind(regs, maxUnwound, find, d.stack.Read) {
+		at := l.Lookup()
+		if len(out) == maxStopped || len(out) == 0 && trace.Addr(at) != d.at {
+			continue
+		}
+		f, bias, _ := find(at)
+		if f == nil {
+			break
+		}
+		fn, ok := f.FuncAt(at - bias)
+		if !ok || fn.Size == 0 {
+			break
+		}
+		s := d.stack
+		s.PC, s.Regs, s.Known, s.Lo, s.Hi = at, [16]uint64(l.Regs.R[:16]), l.Regs.Known, bias+fn.Addr, bias+fn.Addr+fn.Size
+		if len(out) == 0 {
+			s.Fault, s.Astray = uint64(d.fault), !code
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// led is the memory by which the program came to where it died, as its registers then, its stack and its code tell.
+func (a *Analysis) led(at mgpp.Timestamp) (out []faultloc.Read) {
+	calls := a.died.around(a.Symbols)
+	if len(calls) == 0 || a.Typing == nil {
+		return nil
+	}
+	for _, r := range rerun.Led(a.program(nil), at, calls) {
+		out = append(out, a.readAt(&r, at))
+	}
+	return out
+}
