@@ -78,6 +78,14 @@ var commands = []struct {
 	{"slice", newSlice}, {"info", newInfo}, {"instructions", newInstructions}, {"pack", newPack}, {"spec", newSpec}, {"doctor", newDoctor},
 }
 
+// programsOwn says of a flag that a command does not know where those of the traced program stand.
+func programsOwn(c *cobra.Command, err error) error {
+	if !strings.Contains(c.Use, "[-- ARGS...]") {
+		return err
+	}
+	return fmt.Errorf("%w; what is the program's own goes behind --: %s PROG -- ARGS", err, c.CommandPath())
+}
+
 // newRoot makes the root with the command that the arguments name, or with all if they
 // name none: the flags of all commands take half a millisecond, a tenth of a question.
 func newRoot(s streams, args []string) *cobra.Command {
@@ -102,6 +110,7 @@ program crashed and no inconsistency was found.`,
 		SilenceErrors: true,
 		Version:       version(),
 	}
+	root.SetFlagErrorFunc(programsOwn)
 	for _, c := range commands {
 		if len(args) > 0 && args[0] == c.name {
 			root.AddCommand(c.make(s))

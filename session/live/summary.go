@@ -49,6 +49,9 @@ func (s *Summary) Print(w io.Writer, asJSON bool) error {
 	}
 	_, err := fmt.Fprintf(w, "mgtrace: recorded %s events, %s stores%s; the program ended with %s\n",
 		report.Thousands(s.Events), report.Thousands(s.Stores), where, s.Exit)
+	if err == nil && s.Complete && s.Stores == 0 && s.Events > 0 {
+		_, err = fmt.Fprintln(w, "mgtrace: no store of the program's own code was met: what a library stores that has no debug information is recorded with --module NAME")
+	}
 	if err == nil && s.Flow != nil {
 		err = printFlow(w, s.Flow)
 	}
