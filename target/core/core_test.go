@@ -289,6 +289,25 @@ func TestBrokenHeader(t *testing.T) {
 	}
 }
 
+// A heap that is several mappings, as a forked process's is, has the same blocks.
+func TestBlocksOfSeveralMappings(t *testing.T) {
+	f := open(t, crash(t, nil).core, Options{})
+	want := Blocks(f, f.Maps)
+	at := want.Blocks[slices.IndexFunc(want.Blocks, func(b Block) bool { return b.Where == Main })].Addr
+	i := slices.IndexFunc(f.Maps, func(m mem.Map) bool { return m.Lo <= at && at < m.Hi })
+	for _, name := range []string{"[heap]", ""} {
+		low := f.Maps[i]
+		low.Path = name
+		high := low
+		low.Hi = low.Lo + low.Size()/2&^0xfff
+		high.Lo = low.Hi
+		got := Blocks(f, slices.Concat(f.Maps[:i], []mem.Map{low, high}, f.Maps[i+1:]))
+		if !slices.Equal(got.Blocks, want.Blocks) || len(got.Problems) != 0 {
+			t.Errorf("%q: %d blocks of %d, problems %q", name, len(got.Blocks), len(want.Blocks), got.Problems)
+		}
+	}
+}
+
 // Variables are sought in what is private: a shared file may have gigabytes.
 func TestBlocksBesideSharedFile(t *testing.T) {
 	f := open(t, crash(t, nil).core, Options{})

@@ -112,10 +112,12 @@ func Usable(size uint64) uint64 { return max(24, (size+8+15)&^15-8) }
 // overwritten; Problems says where that shows.
 func Blocks(m mem.Memory, maps []mem.Map) *Heap {
 	w := &walker{words: words{m: m}, heap: &Heap{}}
-	for _, mp := range maps {
-		if !mp.Write || !mp.Read || mp.Hi > userEnd || mp.File() || mp.Path != "" && mp.Path != "[heap]" {
-			continue
-		}
+	list := slices.DeleteFunc(slices.Clone(maps), func(mp mem.Map) bool {
+		return !mp.Write || !mp.Read || mp.Hi > userEnd || mp.File() || mp.Path != "" && mp.Path != "[heap]"
+	})
+	for len(list) > 0 {
+		mp, n := w.joined(list)
+		list = list[n:]
 		if !w.arenaHeaps(mp) && !w.mainHeap(mp) {
 			w.mappedChunks(mp)
 		}
@@ -123,6 +125,26 @@ func Blocks(m mem.Memory, maps []mem.Map) *Heap {
 	w.findCached(maps)
 	w.emit()
 	return w.heap
+}
+
+// joined is the first mapping, and how many it is: the kernel does not join what a process has from before a fork with what it had
+// since, so a heap may be several that touch.
+func (w *walker) joined(maps []mem.Map) (all mem.Map, n int) {
+	all, n = maps[0], 1
+	for ; n < len(maps) && maps[n].Lo == all.Hi && maps[n].Path == all.Path; n++ {
+		all.Hi = maps[n].Hi
+	}
+	if n == 1 || all.Path == "[heap]" {
+		return all, n
+	}
+	whole := func(mp mem.Map) bool {
+		_, ok := w.firstChunk(mp.Lo, mp.Hi, firstSearch, 0, 2)
+		return ok
+	}
+	if whole(maps[0]) || !whole(all) {
+		return maps[0], 1
+	}
+	return all, n
 }
 
 // walker collects the regions.
