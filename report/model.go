@@ -78,8 +78,16 @@ type Exit struct {
 	Where  string `json:"where,omitempty"` // Signal: "function+0x12" if there is no line
 	Held   string `json:"held,omitempty"`  // mgtrace ended it: "timeout", "interrupt"
 
+	Threads     []Thread   `json:"threads,omitempty"`     // Held: where they were, as far as known
 	Instruction string     `json:"instruction,omitempty"` // Signal: that which could not be executed, in Intel syntax, if known
 	Registers   []Register `json:"registers,omitempty"`   // Signal: what they held, if known
+}
+
+// Thread is where a thread was when mgtrace ended the program: its innermost statement of the program's own.
+type Thread struct {
+	Thread uint32 `json:"thread"` // the kernel's number
+	Place
+	Callers []Place `json:"callers,omitempty"` // innermost first
 }
 
 // Register is a general register, or the flags, and what it held.

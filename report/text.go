@@ -347,8 +347,8 @@ func (p *printer) summary(r *Report) {
 		p.f("%s this report is partial: %s\n", p.paint(yellow, "warning:"), strings.Join(r.Why, "; "))
 	}
 	p.f("mgtrace: %s: %s\n", r.Program, p.verdict(r))
-	if r.Exit != nil && r.Exit.Stopped() != "" {
-		p.f("mgtrace: %s\n", r.Exit.Stopped())
+	if r.Exit != nil {
+		p.exit(r.Exit)
 	}
 	if r.unexplained() && r.Followed == nil {
 		p.f("mgtrace: reads and writes of freed memory or beyond a block: mgtrace overflow; where the bad value came from: mgtrace record --full, then mgtrace slice ... crash\n")
@@ -356,6 +356,38 @@ func (p *printer) summary(r *Report) {
 	if s := r.Stopped; s != nil {
 		p.f("mgtrace: look at it with %s, let it go on with %s\n", s.Debug, s.Continue)
 	}
+}
+
+// maxThreads is of how many threads it is shown where they were.
+const maxThreads = 8
+
+// exit says more of the program's end.
+func (p *printer) exit(e *Exit) {
+	if s := e.Stopped(); s != "" {
+		p.f("mgtrace: %s\n", s)
+	}
+	for _, t := range e.Threads[:min(len(e.Threads), maxThreads)] {
+		p.f("mgtrace: %s\n", t.String(len(e.Threads) > 1))
+	}
+	if more := len(e.Threads) - maxThreads; more > 0 {
+		p.f("mgtrace: and %s; --json names all\n", Plural(more, "thread", "threads"))
+	}
+}
+
+// String is where a thread was, in words. named: it is one of several.
+func (t *Thread) String(named bool) string {
+	s := "it was"
+	if named {
+		s = fmt.Sprintf("thread %d was", t.Thread)
+	}
+	s += fmt.Sprintf(" in %s at %s", orUnknown(t.Function), position(t.File, t.Line, 0))
+	for i, c := range t.Callers {
+		if i > 0 {
+			s += ","
+		}
+		s += fmt.Sprintf(" called from %s at %s", c.Function, position(c.File, c.Line, 0))
+	}
+	return s
 }
 
 // unexplained: the program died of itself, and nothing is inconsistent but what may just have been on its way then.
@@ -461,6 +493,8 @@ func (e *Exit) Stopped() string {
 // String is the program's end in words.
 func (e *Exit) String() string {
 	switch {
+	case e.Held != "" && e.File != "":
+		return fmt.Sprintf("stopped by mgtrace (%s) at %s:%d", e.Held, e.File, e.Line)
 	case e.Held != "":
 		return "stopped by mgtrace (" + e.Held + ")"
 	case e.Signal != "" && e.File != "":

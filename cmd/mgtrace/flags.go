@@ -137,7 +137,7 @@ func (f *captureFlags) addCommon(c *cobra.Command) {
 	addRepeated(c, &f.modules, "module", "capture the stores of the shared library `NAME` too (repeatable); those with debug information of their own are, also most that the program opens, but with none")
 	addRepeated(c, &f.allocs, "alloc", "an allocator of the program's own: `NAME(size=N)`, argument N being the size; also (size=N, count=M), (fixed=BYTES), or 0xADDR=malloc (repeatable)")
 	addRepeated(c, &f.frees, "free", "what frees its blocks: `NAME(N)`, the N-th argument (repeatable)")
-	c.Flags().DurationVar(&f.timeout, "timeout", 0, "stop the program after this time and report (30s, 5m)")
+	c.Flags().DurationVar(&f.timeout, "timeout", 0, "stop the program after this time and report, also where its threads were (30s, 5m)")
 	c.Flags().BoolVar(&f.progress, "progress", false, "show progress also where the program prints to the same terminal")
 	c.Flags().BoolVar(&f.all, "everything", false, "record every store to the heap, also those that can not matter to the specification (inline)")
 	c.Flags().StringVar(&f.order, "order", "sync", "`ORDER` of stores between threads: sync (as locks, atomics and allocators tell) or strict (each store by itself; inline)")

@@ -68,7 +68,8 @@ type Analysis struct {
 	checking   *stopwatch   // runs while a C-point is checked; nil: nobody asks
 	done       bool         // an inconsistent C-point was found, and All is not set
 	faults     int          // memory faults seen so far
-	signal     *report.Exit // the last fault or fatal signal
+	signal     *report.Exit // the last fault or fatal signal, or where mgtrace ended the program
+	running    bool         // a thread that mgtrace ended was in the program's own code
 	died       death        // how the program died, as far as that is its own doing
 	tried      call         // that experiments were made with last
 	audit      *report.Audit

@@ -52,6 +52,9 @@ func (a *Analysis) Event(ev *trace.Event) error {
 		a.memoryFaults()
 		a.ceased, a.done = ev.Name, true
 		return nil
+	case trace.KindHeld:
+		a.heldAt(ev)
+		return nil
 	case trace.KindQuiet:
 		a.calls.quiet = a.Hist.Now()
 		return nil

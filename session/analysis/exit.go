@@ -30,6 +30,9 @@ type death struct {
 
 // Signalled notes a signal that ends the program, or that it handles, with its place.
 func (a *Analysis) Signalled(ev *trace.Event) {
+	if a.Exit != nil && a.Exit.Held != "" {
+		return // mgtrace killed it
+	}
 	signal := syscall.Signal(ev.Aux)
 	e := &report.Exit{Signal: unix.SignalName(signal)}
 	a.died = death{thread: ev.Thread}
@@ -102,11 +105,27 @@ func (a *Analysis) calledIn(function string, at trace.Addr, calls []trace.Addr) 
 func (a *Analysis) Ended(ev *trace.Event) {
 	ws := syscall.WaitStatus(ev.Aux)
 	switch {
+	case a.Exit != nil && a.Exit.Held != "":
 	case ws.Signaled() && (a.Exit == nil || a.Exit.Signal == ""):
 		a.Exit = &report.Exit{Signal: unix.SignalName(ws.Signal())}
 	case ws.Exited():
 		code := ws.ExitStatus()
 		a.Exit = &report.Exit{Status: &code}
+	}
+}
+
+// heldAt notes where a thread was when mgtrace ended the program.
+func (a *Analysis) heldAt(ev *trace.Event) {
+	a.HeldExit(ev.Name)
+	f, at, calls := a.whereDied(ev)
+	if f.File == "" {
+		return
+	}
+	s := a.Statement(at, append([]trace.Addr{at + 1}, calls...))
+	a.Exit.Threads = append(a.Exit.Threads, report.Thread{Thread: uint32(ev.Thread), Place: report.Place{File: s.File, Line: s.Line, Function: s.Function, Text: s.Source}, Callers: s.Callers})
+	if len(a.Exit.Threads) == 1 || !a.running && at == ev.PC {
+		a.Exit.File, a.Exit.Path, a.Exit.Line = s.File, s.Path, s.Line
+		a.signal, a.running = a.Exit, at == ev.PC
 	}
 }
 

@@ -95,6 +95,7 @@ type Program struct {
 	sinks  []capture.Sink
 	onStop func(audit func([]byte, trace.Addr) int) // the process is held and every event is there
 	onUrge func()                                   // somebody wants mgtrace to end
+	placed bool                                     // where the threads were that mgtrace ends was told
 	urges  bool                                     // somebody did
 	held   string                                   // why mgtrace ended the run; "" if it did not
 	denote func()                                   // of noteDetours; nil: launched
@@ -580,6 +581,10 @@ func (l *Program) stopped() {
 	ctx, cancel := context.WithTimeout(context.Background(), catchUp)
 	defer cancel()
 	err := l.eng.Sync(ctx)
+	if err == nil && l.held != "" && !l.placed {
+		l.placed = true
+		err = l.places()
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.full != nil {
