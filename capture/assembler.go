@@ -201,7 +201,11 @@ func (a *Assembler) dispatch(t *thread, h *Hit) {
 		}
 		e.Stack = a.interrupted(t, h)
 		if e.Args = h.Registers; e.Args != nil {
-			e.Data = append(h.Below, h.Stack[:min(len(h.Stack), maxSignalStack)]...)
+			most := maxSignalStack
+			if h.Base != 0 {
+				most = maxHandledStack
+			}
+			e.Data = append(h.Below, h.Stack[:min(len(h.Stack), most)]...)
 			e.Base, e.Size = trace.Addr(h.SP)-trace.Addr(len(h.Below)), uint64(len(e.Data))
 		}
 		a.send(e)

@@ -12,8 +12,12 @@ const (
 	reported = 1<<sigILL | 1<<sigABRT | 1<<sigBUS | 1<<sigFPE | 1<<sigSEGV
 )
 
-// maxSignalStack is how much of the stack is recorded with a signal, bytes: the innermost frames.
-const maxSignalStack = 16 << 10
+// How much of the stack is recorded with a signal, bytes: the innermost frames. There may be as many that the program handles as it
+// likes, as of a garbage collector's.
+const (
+	maxSignalStack  = 16 << 10
+	maxHandledStack = 256
+)
 
 // SignalHit is the hit of a signal that meets a program: its number, siginfo's code and
 // address, and whether the program handles it or is ended by it. told is false if it is no
