@@ -6,6 +6,7 @@ import (
 	"mgtrace/constraints/eval"
 	"mgtrace/faultloc"
 	"mgtrace/mgpp"
+	"mgtrace/replay"
 	"mgtrace/report"
 	"mgtrace/trace"
 )
@@ -59,6 +60,7 @@ const (
 
 // holding are the pointers of nodes, and of declared objects in static memory, that were stored last, lead nowhere, and from which the
 // address may have come at which the program found no memory. It has followed one of them most likely. Nothing is told of NULL: many are.
+// Without a specification any word may be a pointer, if a register holds it of which the address was computed.
 func (a *Analysis) holding(at mgpp.Timestamp) (out []faultloc.Read) {
 	fault := uint64(a.died.fault)
 	if fault < maxOff {
@@ -71,11 +73,21 @@ func (a *Analysis) holding(at mgpp.Timestamp) (out []faultloc.Read) {
 			continue
 		}
 		is, known := mgpp.Number(v, op.Addr, 8)
-		c, ok := locatorCells{a.Graph}.Cell(op.Addr, v)
-		if _, leads := v.NodeAt(trace.Addr(op.Value)); !known || is != op.Value || !ok || !c.Pointer || c.Addr != op.Addr || leads {
+		if _, leads := v.NodeAt(trace.Addr(op.Value)); !known || is != op.Value || leads || !a.mayLead(op.Addr, op.Value, v) {
 			continue
 		}
-		out = append(out, faultloc.Read{Addr: c.Addr, Size: c.Size, Of: -1, Before: at, ByValue: true, Born: a.Graph.Object(c.Obj).Birth})
+		r := a.readAt(&replay.Read{Addr: uint64(op.Addr), Size: 8, Of: -1}, at)
+		r.ByValue = true
+		out = append(out, r)
 	}
 	return out
+}
+
+// mayLead: what an address holds may be a pointer that the program followed to where it died.
+func (a *Analysis) mayLead(at trace.Addr, value uint64, v mgpp.View) bool {
+	if a.o.Spec == "" {
+		return at%8 == 0 && slices.Contains(a.died.given(a.Symbols), value)
+	}
+	c, ok := locatorCells{a.Graph}.Cell(at, v)
+	return ok && c.Pointer && c.Addr == at
 }

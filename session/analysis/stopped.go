@@ -29,6 +29,18 @@ func (d *death) held(ev *trace.Event) {
 	d.stack = replay.Stopped{Base: uint64(ev.Base), Stack: bytes.Clone(ev.Data)}
 }
 
+// given are what the registers held that the instruction read at which the program died.
+func (d *death) given(symbols *symbol.Table) (out []uint64) {
+	if d.regs.Known == 0 {
+		return nil
+	}
+	_, reads := symbols.Instruction(trace.Addr(d.regs.PC()))
+	for _, n := range reads {
+		out = append(out, d.regs.R[n])
+	}
+	return out
+}
+
 // registerNames are those of a trace.KindSignal's registers. Read-only.
 var registerNames = [trace.SignalRegs]string{"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "eflags"}
 
