@@ -156,6 +156,8 @@ type Input struct {
 	Holding func() []Read
 	// ReadFreed is a block that the call during which an operation was done freed, and went on to use. Nil: that is never known.
 	ReadFreed func(mgpp.Timestamp) (ReadFreed, bool)
+	// Divides: it died of a number by which it divided.
+	Divides bool
 	// Died is the instruction at which the run ended, 0 if it did not.
 	Died trace.Addr
 	// Fault is the address where it found no memory then, 0 if that is not known.
@@ -291,6 +293,7 @@ const (
 	ReadNull                      // the pointer that it followed
 	ReadNowhere                   // the same, not NULL, and it leads to nothing that is known
 	ReadIndex                     // a number by which it came beyond a block
+	ReadDivisor                   // the 0 by which it divided
 	ReadUnwritten                 // nothing had written it since the block was allocated
 	ReadFreedBlock                // it was in a block that had been freed
 )

@@ -56,8 +56,9 @@ func followed(in Input, suspects []Suspect) []Suspect {
 		case x.Freed != 0:
 			t, e.Read = x.Freed, ReadFreedBlock
 		case t <= x.Born && x.Born != 0:
-			if t, e.Read = x.Born, ReadUnwritten; in.what(x) == ReadNull {
-				e.Read = ReadNull // as calloc has left it
+			t, e.Read = x.Born, ReadUnwritten
+			if is := in.what(x); is == ReadNull || is == ReadDivisor {
+				e.Read = is // as calloc has left it
 			}
 		case t == 0:
 			continue // nothing of it is known
@@ -119,6 +120,11 @@ func (in *Input) what(x Read) WasRead {
 	v := in.Model.View(x.Before)
 	to, known := read(v, x.Addr, x.Size)
 	switch {
+	case in.Divides:
+		if x.Depth == 0 && known && to == 0 {
+			return ReadDivisor
+		}
+		return ReadNumber
 	case x.Depth > 0, x.Size != 8, !known:
 		return ReadNumber
 	case to == 0:

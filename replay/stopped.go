@@ -27,6 +27,8 @@ type Stopped struct {
 	Fault uint64
 	// Astray: the instruction called what is no code.
 	Astray bool
+	// Divides: it could not divide by what it was given.
+	Divides bool
 }
 
 // Read fills b with what lay on the stack, or says that it can not.
@@ -161,6 +163,8 @@ func (b *backward) followed() (place []*source) {
 	var e x86.Effects
 	in.Effects(&e)
 	switch {
+	case b.s.Divides:
+		return b.divisor()
 	case b.s.Astray:
 		if o, mem := in.Operand(); mem {
 			if at, known, where := b.address(&o, 0); known {
@@ -184,6 +188,27 @@ func (b *backward) followed() (place []*source) {
 		}
 	}
 	return place
+}
+
+// divisor is where that comes from by which the instruction divides.
+func (b *backward) divisor() []*source {
+	d, err := x86.Disassembled(b.w.Code(b.back[0].pc))
+	if err != nil || d.Op != x86asm.DIV && d.Op != x86asm.IDIV {
+		return nil
+	}
+	if r, ok := d.Args[0].(x86asm.Reg); ok {
+		n, _, _, ok := general(r)
+		if !ok {
+			return nil
+		}
+		return []*source{b.register(x86.Reg(n), 0).source}
+	}
+	o, _ := b.back[0].Operand()
+	at, known, where := b.address(&o, 0)
+	if !known {
+		return nil
+	}
+	return []*source{b.load(at, d.MemBytes, where, 0).source}
 }
 
 // here: an address may be the one at which there was no memory.

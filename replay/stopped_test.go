@@ -79,6 +79,24 @@ func (c *cpu) die() (regs [][16]uint64) {
 	return regs
 }
 
+// TestLedDivisor: of a division it is the divisor, wherever that is.
+func TestLedDivisor(t *testing.T) {
+	for _, level := range []string{"-O0", "-O2"} {
+		f, _ := compile(t, "led.c", level, "-fno-builtin", "-no-pie")
+		call := Call{Entry: f.funcs["parts"], MaxSteps: 1000}
+		c := New(f).begin(&call)
+		calls := f.stopped(t, c, c.die())
+		calls[0].Fault, calls[0].Divides = 0, true
+		var got []string
+		for _, r := range Led(f, calls) {
+			got = append(got, f.variable(r.Addr))
+		}
+		if want := []string{"third+24", "second+0", "first+0", "head+0"}; !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", level, got, want)
+		}
+	}
+}
+
 // stopped is a run where it died, in its calls. Of the registers of those around it only what a function leaves as it was is known.
 func (f *file) stopped(t *testing.T, c *cpu, regs [][16]uint64) (out []Stopped) {
 	at := regs[0][rsp] - 128

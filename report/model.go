@@ -81,6 +81,7 @@ type Exit struct {
 	Threads     []Thread   `json:"threads,omitempty"`     // Held: where they were, as far as known
 	Instruction string     `json:"instruction,omitempty"` // Signal: that which could not be executed, in Intel syntax, if known
 	Registers   []Register `json:"registers,omitempty"`   // Signal: what they held, if known
+	StackFull   bool       `json:"stack_full,omitempty"`  // it found no memory where its stack was to go on
 }
 
 // Thread is where a thread was when mgtrace ended the program: its innermost statement of the program's own.

@@ -487,6 +487,9 @@ func (e *Exit) Stopped() string {
 	if len(given) > 0 {
 		s += ", with " + strings.Join(given, ", ")
 	}
+	if e.StackFull {
+		s += ": the stack was full"
+	}
 	return s
 }
 

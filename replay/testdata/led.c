@@ -18,6 +18,7 @@ long indexed(void) { return head->kids[head->n]->next->next->n; }
 long text(void) { struct node *n = head->next; return strlen(n->name); }
 void visit(void) { head->next->visit(); }
 long within(void) { struct node *n = head->next->next; count(); return value(n); }
+long parts(void) { return head->n / (long)head->next->next->name; }
 long loop(void)
 {
 	long sum = 0;

@@ -23,6 +23,7 @@ type death struct {
 	thread  trace.ThreadID // whose it was
 	during  call           // the watched function's
 	aborted bool           // it ended itself (assert, abort)
+	divides bool           // by a number by which it divided
 	regs    objfile.Regs   // what the registers held at pc, or in the library; none known: that is not recorded
 	flags   uint64
 	stack   replay.Stopped // what lay on the stack
@@ -44,6 +45,9 @@ func (a *Analysis) Signalled(ev *trace.Event) {
 			if a.traced(at) {
 				d := &a.died
 				d.pc, d.at, d.fault, d.calls, d.during, d.aborted = at, at, ev.Addr, calls, a.calls.current(ev.Thread), signal == unix.SIGABRT
+				if d.divides = signal == unix.SIGFPE; d.divides {
+					d.fault = 0 // the instruction's own address
+				}
 				if a.traced(ev.PC) {
 					d.pc = ev.PC
 				}

@@ -52,6 +52,8 @@ func (a *Analysis) registers(e *report.Exit) {
 	}
 	text, reads := a.Symbols.Instruction(trace.Addr(d.regs.PC()))
 	e.Instruction, e.Registers = text, make([]report.Register, len(registerNames))
+	sp := d.regs.SP()
+	e.StackFull = d.fault != 0 && slices.Contains(reads, objfile.RegSP) && max(uint64(d.fault), sp)-min(uint64(d.fault), sp) < stackStep
 	for n, name := range registerNames {
 		r := report.Register{Name: name, Value: fmt.Sprintf("%#x", d.flags), Read: slices.Contains(reads, n)}
 		if name != "eflags" {
@@ -60,6 +62,9 @@ func (a *Analysis) registers(e *report.Exit) {
 		e.Registers[n] = r
 	}
 }
+
+// stackStep is how far from the stack pointer an instruction writes that goes on with the stack, bytes.
+const stackStep = 64 << 10
 
 // Limits of what is unwound.
 const (
@@ -105,7 +110,7 @@ func (d *death) around(symbols *symbol.Table) (out []replay.Stopped) {
 		s := d.stack
 		s.PC, s.Regs, s.Known, s.Lo, s.Hi = at, [16]uint64(l.Regs.R[:16]), l.Regs.Known, bias+fn.Addr, bias+fn.Addr+fn.Size
 		if len(out) == 0 {
-			s.Fault, s.Astray = uint64(d.fault), !code
+			s.Fault, s.Astray, s.Divides = uint64(d.fault), !code, d.divides
 		}
 		out = append(out, s)
 	}

@@ -788,6 +788,8 @@ func followed(e *faultloc.Evidence) string {
 		out = "it stored a pointer that leads to nothing that is known, and " + led
 	case faultloc.ReadIndex:
 		out = "it stored a number by which the program came beyond a block, and to where it died"
+	case faultloc.ReadDivisor:
+		out = "it left the 0 by which the program divided"
 	case faultloc.ReadFreedBlock:
 		out = "it freed the block from which a pointer was read after that, and " + led
 	case faultloc.ReadUnwritten:
