@@ -38,7 +38,7 @@ thread-start thread=8 aux=1
 thread-exit thread=8
 fork thread=7 aux=99
 exec thread=7 name="/bin/true"
-signal thread=7 pc=0x4011e0 addr=0x8 aux=11 sp=0x7ffe0000 name="SIGSEGV" stack=0x4011e0,0x401000
+signal thread=7 pc=0x4011e0 addr=0x8 base=0x7ffdff80 aux=11 sp=0x7ffe0000 name="SIGSEGV" stack=0x4011e0,0x401000 args=0x0,0x7ffe0000,0xffffffffffffffff data=00010203
 lost size=12 name="ring full"
 global addr=0x601000 aux=1 name="head" data=0000000000000000
 memory addr=0x601000 data=0050000000000000
@@ -47,6 +47,7 @@ cease wall=78 name="--to insert"
 around thread=7 pc=0x4011e0 stack=0x4011e1,0x401000
 passed thread=7 pc=0x4011b0 addr=0x7ffe0040 data=00500000000000000200000000000000
 quiet thread=7 wall=79 pc=0x4011b0
+held thread=7 wall=80 pc=0x4011b4 name="timeout" stack=0x401200,0x401300
 truncated name="killed"
 exit thread=7 aux=139
 `
