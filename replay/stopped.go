@@ -41,12 +41,9 @@ func (s *Stopped) Read(addr uint64, b []byte) bool {
 	return true
 }
 
-// dwarf are the DWARF numbers of the general registers, by the processor's. Read-only.
-var dwarf = [16]uint8{0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15}
-
 // register is what one held, if that is known.
 func (s *Stopped) register(r x86.Reg) (v uint64, ok bool) {
-	n := dwarf[r&15]
+	n := r.DWARF()
 	return s.Regs[n], s.Known>>n&1 != 0
 }
 

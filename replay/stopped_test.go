@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"mgtrace/x86"
 )
 
 // TestLed: what a thread's registers and stack tell of where it died is what the whole run tells, as far as it goes.
@@ -109,10 +111,10 @@ func (f *file) stopped(t *testing.T, c *cpu, regs [][16]uint64) (out []Stopped) 
 		places = append(places, ret-1)
 	}
 	for i, pc := range places {
-		s := Stopped{PC: pc, Stack: stack, Base: at, Known: 0xf<<12 | 1<<dwarf[rbx] | 1<<dwarf[rbp] | 1<<dwarf[rsp]}
+		s := Stopped{PC: pc, Stack: stack, Base: at, Known: 0xf<<12 | 1<<x86.Reg(rbx).DWARF() | 1<<x86.Reg(rbp).DWARF() | 1<<x86.Reg(rsp).DWARF()}
 		s.Lo, s.Hi = f.function(t, pc)
-		for r, n := range dwarf {
-			s.Regs[n] = regs[i][r]
+		for r, v := range regs[i] {
+			s.Regs[x86.Reg(r).DWARF()] = v
 		}
 		if i == 0 {
 			s.Known, s.Fault = 1<<16-1, map[string]uint64{"visit": 0x770, "text": 0x880}[f.name(pc)]

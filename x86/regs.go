@@ -181,3 +181,9 @@ func (in *Inst) MayName(r Reg) bool {
 	}
 	return Reg(in.op&7|in.b) == r
 }
+
+// dwarf are the DWARF numbers of the general registers. Read-only.
+var dwarf = [16]int{0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15}
+
+// DWARF is the number of a general register in the System V ABI for x86-64 (figure 3.36).
+func (r Reg) DWARF() int { return dwarf[r&15] }
