@@ -46,10 +46,6 @@ func (n names) heap(instant uint64) string {
 	return ""
 }
 
-// dwarfRegs are the registers of variables, by their numbers in instructions (x86-64
-// psABI figure 3.36).
-var dwarfRegs = [16]int{0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15} // read-only
-
 // variablesAt are the variables in scope at an address.
 func (n names) variablesAt(pc uint64) ([]objfile.Variable, *symbol.Image) {
 	im, ok := n.s.Image(trace.Addr(pc))
@@ -63,7 +59,7 @@ func (n names) variablesAt(pc uint64) ([]objfile.Variable, *symbol.Image) {
 func (n names) inRegister(pc uint64, r x86.Reg) string {
 	vars, _ := n.variablesAt(pc)
 	for _, v := range vars {
-		if v.Loc.Kind == objfile.LocReg && v.Loc.Reg == dwarfRegs[r] {
+		if v.Loc.Kind == objfile.LocReg && v.Loc.Reg == r.DWARF() {
 			return v.Name
 		}
 	}
@@ -90,7 +86,7 @@ func (n names) variable(pc uint64) string {
 	case o.RIPRelative:
 		want.Offset += int64(at) + int64(in.Len)
 	case o.Base != x86.NoReg:
-		want.Kind, want.Reg = objfile.LocRegOffset, dwarfRegs[o.Base]
+		want.Kind, want.Reg = objfile.LocRegOffset, o.Base.DWARF()
 	}
 	if want.Kind == objfile.LocStatic {
 		if v, ok := im.Obj.GlobalAt(uint64(want.Offset)); ok {
