@@ -52,6 +52,7 @@ const (
 	maxFunction = 1 << 16 // bytes of code
 	maxBack     = 1 << 9  // instructions
 	maxWhence   = 64      // depth of what depends on what
+	maxAsked    = 1 << 12 // registers that are asked for, in all
 )
 
 // Led is the memory on which the address depends that a stopped thread's instruction could not reach, the nearest first: that where a call
@@ -59,8 +60,9 @@ const (
 // function, and then in those around it, as each was when it made its call.
 func Led(w World, calls []Stopped) []Read {
 	var frames []*backward
+	memory, asked := map[uint64]*source{}, 0
 	for i := range calls {
-		b := &backward{w: w, s: &calls[i], reads: map[uint64]*source{}}
+		b := &backward{w: w, s: &calls[i], reads: memory, asked: &asked}
 		if !b.way() {
 			break
 		}
@@ -68,7 +70,7 @@ func Led(w World, calls []Stopped) []Read {
 			if in := b.back[0]; !in.Direct || in.Target != calls[i-1].Lo {
 				break // that function jumped here at its end
 			}
-			frames[i-1].outer, b.reads = b, frames[0].reads
+			frames[i-1].outer = b
 		}
 		frames = append(frames, b)
 		if !b.entered {
@@ -87,15 +89,17 @@ type coded struct {
 	pc      uint64
 	from    int // the last instruction that jumps here, and how many do
 	sources int
+	written uint16 // the general registers that it changes, of one on the way
 }
 
 // backward follows a way back.
 type backward struct {
 	w     World
 	s     *Stopped
-	back  []*coded // from the present instruction on, those executed before it
-	reads map[uint64]*source
+	back  []*coded           // from the present instruction on, those executed before it
+	reads map[uint64]*source // shared by the calls' ways, as asked is
 	depth int
+	asked *int // how many registers were asked for
 	// entered: back begins where the function was entered. outer is the function that called it, nil if that is not known.
 	entered bool
 	outer   *backward
@@ -139,6 +143,7 @@ func (b *backward) way() bool {
 	}
 	for len(b.back) < maxBack {
 		in := &list[i]
+		in.written = in.writes()
 		b.back = append(b.back, in)
 		falls := i > 0 && list[i-1].Kind != x86.KindJmp && list[i-1].Kind != x86.KindRet
 		switch {
@@ -242,14 +247,16 @@ func (b *backward) address(o *x86.Operand, k int) (at uint64, known bool, where 
 
 // register is what one held before instruction k of the way.
 func (b *backward) register(r x86.Reg, k int) (x whence) {
-	if b.depth >= maxWhence {
+	if b.depth >= maxWhence || *b.asked >= maxAsked {
 		return x
 	}
+	*b.asked++
 	b.depth++
 	defer func() { b.depth-- }()
-	stays := !slices.ContainsFunc(b.back[1:k+1], func(in *coded) bool { return in.writes(r) })
+	writes := func(in *coded) bool { return in.written>>r&1 != 0 }
+	stays := !slices.ContainsFunc(b.back[1:k+1], writes)
 	d := k + 1
-	for d < len(b.back) && !b.back[d].writes(r) {
+	for d < len(b.back) && !writes(b.back[d]) {
 		d++
 	}
 	switch {
@@ -268,15 +275,20 @@ func (b *backward) register(r x86.Reg, k int) (x whence) {
 	return whence{value: is, known: true} // it came in another way, or what it was read from is not any more what it was
 }
 
-// writes: an instruction changes a register. A function that is called has put the stack back, and what is the caller's (x86-64 psABI, 3.2.1).
-func (in *coded) writes(r x86.Reg) bool {
+// writes are the general registers that an instruction changes. A function that is called has put the stack back, and what is the
+// caller's (x86-64 psABI, 3.2.1).
+func (in *coded) writes() (set uint16) {
 	if in.Kind == x86.KindCall {
-		const theirs = 1<<x86.RAX | 1<<x86.RCX | 1<<x86.RDX | 1<<x86.RSI | 1<<x86.RDI | 0xf<<8
-		return theirs>>r&1 != 0
+		return 1<<x86.RAX | 1<<x86.RCX | 1<<x86.RDX | 1<<x86.RSI | 1<<x86.RDI | 0xf<<8
 	}
 	var e x86.Effects
 	in.Effects(&e)
-	return e.Write.Intersects(x86.GPR(r, 0, 8))
+	for r := range x86.Reg(16) {
+		if e.Write.Intersects(x86.GPR(r, 0, 8)) {
+			set |= 1 << r
+		}
+	}
+	return set
 }
 
 // result is what instruction d of the way left in a register.

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"bytes"
 	"debug/elf"
 	"errors"
 	"fmt"
@@ -155,4 +156,24 @@ func (f *file) name(addr uint64) (name string) {
 func (f *file) variable(addr uint64) string {
 	n := f.name(addr)
 	return fmt.Sprintf("%s+%d", n, addr-f.funcs[n])
+}
+
+// FuzzLed: whatever the code is, it ends, and each read leads to one before it, or to where the program died.
+func FuzzLed(f *testing.F) {
+	f.Add([]byte{0x48, 0x8b, 0x47, 0x08, 0x48, 0x01, 0xc0, 0x48, 0x01, 0xc0, 0x48, 0x8b, 0x00}, uint8(10), uint64(0x2000), []byte{1, 2, 3})
+	f.Add([]byte{0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0x7d, 0xf8, 0x48, 0x8b, 0x45, 0xf8, 0xff, 0x10}, uint8(12), uint64(0x1000), []byte{0})
+	f.Add(bytes.Repeat([]byte{0x48, 0x01, 0xc0}, 80), uint8(237), uint64(0), []byte{}) // each of twice what there was before
+	f.Fuzz(func(t *testing.T, code []byte, at uint8, value uint64, stack []byte) {
+		s := Stopped{PC: bytesAt + uint64(at), Known: 1<<16 - 1, Lo: bytesAt, Hi: bytesAt + uint64(len(code)), Stack: stack, Base: value &^ 7, Astray: value&1 != 0, Divides: value&2 != 0}
+		for n := range s.Regs {
+			s.Regs[n] = value + uint64(n)<<4
+		}
+		around := s
+		around.Known = 0xf << 12
+		for i, r := range Led(bytesWorld(code), []Stopped{s, around, around}) {
+			if r.Of >= i || r.Of < 0 != (r.Depth == 0) {
+				t.Errorf("read %d: %+v", i, r)
+			}
+		}
+	})
 }
