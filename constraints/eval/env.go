@@ -32,10 +32,11 @@ type env struct {
 	flags [16]bool
 	bytes mgpp.Bytes // scratch over data and flags
 
-	rec     *recorder // nil: dependencies are not wanted
-	held    []bool    // the checker's: see GuardHeld
-	outside bool      // an index of a loop led outside the allocation
-	cost    uint64    // nodes visited by path searches
+	rec     *recorder                          // nil: dependencies are not wanted
+	held    []bool                             // the checker's: see GuardHeld
+	outside bool                               // an index of a loop led outside the allocation
+	cost    uint64                             // nodes visited by path searches
+	spared  func(trace.Addr, mgpp.NodeID) bool // see Sparing; nil: nothing is
 
 	attrs    attributes
 	beneath  map[attrKey]beneath        // those that were asked for

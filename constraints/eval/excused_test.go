@@ -2,8 +2,11 @@ package eval_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
+	"mgtrace/constraints/eval"
+	"mgtrace/mgpp"
 	"mgtrace/trace"
 )
 
@@ -48,4 +51,47 @@ set: link X;  X.prev != NULL;
 	w.put8(b+8, uint64(a))
 	w.put8(b, uint64(wild))
 	check("a wild pointer", []bool{true, false}, []bool{true, false}, 1, 1)
+}
+
+// TestSparing: what X.DANGLING counts and EXISTS denies is broken by what else dangles only.
+func TestSparing(t *testing.T) {
+	const head, wild = trace.Addr(0x7ffd_0000_1000), trace.Addr(0x5000)
+	w := newWorld(t, `
+struct link { struct link *next, *prev; };
+type link;
+dang: link X;  X.DANGLING == 0;
+next: link X;  (X.next).EXISTS == TRUE;
+both: link X;  X.prev != X and X.DANGLING == 0;
+none: link X;  COUNT(link Y: Y.DANGLING > 0) == 0 or X.prev == NULL;
+check dangling for link;
+`)
+	a, b := w.alloc("link", 16, true), w.alloc("link", 16, true)
+	w.put8(a, uint64(head))
+	w.put8(a+8, uint64(head))
+	w.put8(b, uint64(a))
+	for _, test := range []struct {
+		prev trace.Addr
+		want string
+	}{
+		{0, ""},
+		{wild, "dang both none dangling link"},
+		{b, "both"},
+	} {
+		w.put8(b+8, uint64(test.prev))
+		w.put8(a+8, uint64(head))
+		now := w.h.Now()
+		var broken []string
+		for _, inc := range w.c.Check(now, nil) {
+			spared := func(addr trace.Addr, block mgpp.NodeID) bool { return addr >= head && block == 0 }
+			if w.c.Sparing(inc.Instance, w.c.View(now), spared) == eval.Broken && !slices.Contains(broken, w.c.Label(inc.Instance)) {
+				broken = append(broken, w.c.Label(inc.Instance))
+			}
+			if got := w.c.Eval(inc.Instance, w.c.View(now)).Verdict; got != eval.Broken {
+				t.Errorf("prev %#x: %s is not broken any more", uint64(test.prev), w.c.Label(inc.Instance))
+			}
+		}
+		if got := strings.Join(broken, " "); got != test.want {
+			t.Errorf("prev %#x: broken %s, not %s", uint64(test.prev), got, test.want)
+		}
+	}
 }

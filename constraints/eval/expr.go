@@ -372,7 +372,7 @@ func (e *env) exists(x *check.Builtin) value {
 	if !p.defined() || p.kind != pointer {
 		return truth(false)
 	}
-	return truth(p.tgt == mgpp.Points || p.obj != 0)
+	return truth(p.tgt == mgpp.Points || p.obj != 0 || e.spares(p))
 }
 
 // dangling counts the edge cells of o that hold something else than an edge or
@@ -412,7 +412,7 @@ func (e *env) eachDangling(o graph.ObjID, f func(c *check.EdgeCell, elem int64, 
 			if e.rec != nil {
 				e.recordTarget(p)
 			}
-			if e.strays(c, p) && !e.leftOver(o, tgt.Since) && !f(c, k, p) {
+			if e.strays(c, p) && !e.leftOver(o, tgt.Since) && !e.spares(p) && !f(c, k, p) {
 				return
 			}
 		}

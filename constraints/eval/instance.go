@@ -238,7 +238,10 @@ func (e *env) recordBinding(o graph.ObjID, t *check.NodeType) {
 func (c *Checker) Eval(i Instance, v mgpp.View) (result Result) {
 	defer c.halted()
 	c.begin()
-	e := c.env(v)
+	return c.evalIn(c.env(v), i)
+}
+
+func (c *Checker) evalIn(e *env, i Instance) Result {
 	e.rec = c.record()
 	defer func() { e.rec = nil; c.spend(e) }()
 	if c.fieldNils {

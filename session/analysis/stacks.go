@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"mgtrace/constraints/check"
 	"mgtrace/constraints/eval"
 	"mgtrace/constraints/graph"
 	"mgtrace/mgpp"
@@ -115,18 +116,68 @@ func (a *Analysis) elsewhere(addr trace.Addr) bool {
 // specification does not declare.
 func (a *Analysis) offStack(found []eval.Inconsistency, c eval.CPoint) []eval.Inconsistency {
 	return slices.DeleteFunc(found, func(inc eval.Inconsistency) bool {
-		if a.note(inc) || a.cutOff(inc, c) || a.begun(inc, c) {
+		if a.note(inc) || a.cutOff(inc, c) || a.begun(inc, c) || a.strays(inc, c) {
 			return true
 		}
 		if inc.Through == 0 || !a.stacks.inUse(inc.Through, c) {
 			return false
 		}
-		if len(a.stacks.unjudged) == 0 {
-			a.stacks.example = fmt.Sprintf("%s: %s, %#x", a.Checker.Label(inc.Instance), inc.Reason, uint64(inc.Through))
-		}
-		a.stacks.unjudged[inc.Instance] = true
+		a.onStack(inc, inc.Through)
 		return true
 	})
+}
+
+// onStack notes an instance that is not judged since a pointer leads to a stack.
+func (a *Analysis) onStack(inc eval.Inconsistency, to trace.Addr) {
+	if len(a.stacks.unjudged) == 0 {
+		a.stacks.example = fmt.Sprintf("%s: %s, %#x", a.Checker.Label(inc.Instance), inc.Reason, uint64(to))
+	}
+	a.stacks.unjudged[inc.Instance] = true
+}
+
+// strays: what an instance counts as dangling, or takes not to exist, are pointers to variables of functions that run, or to what the
+// specification does not declare. These are there, and no nodes.
+func (a *Analysis) strays(inc eval.Inconsistency, c eval.CPoint) bool {
+	if !a.asksForStrays(inc.Instance.Constraint) {
+		return false
+	}
+	var stack trace.Addr
+	var places []string
+	verdict := a.Checker.Sparing(inc.Instance, a.Checker.View(a.Hist.Now()), func(addr trace.Addr, block mgpp.NodeID) bool {
+		if block == 0 && a.stacks.inUse(addr, c) {
+			stack = addr
+			return true
+		}
+		place := a.undeclaredAt(addr, block, false)
+		if place == "" {
+			return false
+		}
+		places = append(places, place)
+		return true
+	})
+	if verdict == eval.Broken {
+		return false
+	}
+	for _, place := range places {
+		a.unjudgedAt(place, inc.Instance)
+	}
+	if stack != 0 {
+		a.onStack(inc, stack)
+	}
+	return stack != 0 || len(places) > 0
+}
+
+// asksForStrays: a constraint asks where pointers lead, and not what is there.
+func (a *Analysis) asksForStrays(k int) (asks bool) {
+	if k < 0 || k >= len(a.spec.Constraints) {
+		return k >= len(a.spec.Constraints) // check dangling for T
+	}
+	a.spec.Constraints[k].Walk(func(e check.Expr) {
+		if b, ok := e.(*check.Builtin); ok {
+			asks = asks || b.Kind == check.BuiltinExists || b.Kind == check.BuiltinDangling
+		}
+	})
+	return asks
 }
 
 // cutOff: a destructor has ended a variable that led to one of the nodes, and goes on, or leaves them: the function still runs.

@@ -31,16 +31,21 @@ func (a *Analysis) note(inc eval.Inconsistency) bool {
 	if place == "" {
 		return false
 	}
+	a.unjudgedAt(place, inc.Instance)
+	return true
+}
+
+// unjudgedAt notes an instance that is not judged since a pointer leads to a place.
+func (a *Analysis) unjudgedAt(place string, inst eval.Instance) {
 	u := &a.undeclared
 	i := slices.Index(u.places, place)
 	if i < 0 && len(u.places) < maxUndeclared {
 		i = len(u.places)
 		u.places, u.labels = append(u.places, place), append(u.labels, nil)
 	}
-	if l := a.Checker.Label(inc.Instance); i >= 0 && !slices.Contains(u.labels[i], l) {
+	if l := a.Checker.Label(inst); i >= 0 && !slices.Contains(u.labels[i], l) {
 		u.labels[i] = append(u.labels[i], l)
 	}
-	return true
 }
 
 // warnings says what was not judged.
