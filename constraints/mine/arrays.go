@@ -207,6 +207,9 @@ func (m *mining) roomOf(t *trial, of *check.NodeType, a *table) (most int64) {
 	return most
 }
 
+// unseen: no pointer led to a block that is known. A law of its elements would be undefined, at each index up to what was taken for their number.
+func (a *table) unseen() bool { return a.block != "" && a.room == 0 }
+
 // fields are the names under which the array's cells are edges, in a list of fields.
 func (a *table) fields() string {
 	if a.block != "" {

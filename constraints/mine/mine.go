@@ -394,6 +394,7 @@ func (m *mining) laws(ctx context.Context) error {
 		for _, a := range tables {
 			a.room = m.roomOf(base, p.typ, a)
 		}
+		tables = slices.DeleteFunc(tables, (*table).unseen)
 		mk.arraysOf(tables, m.portraits)
 		if len(m.portraits) > 1 {
 			mk.countsOf(m.portraits, m.found)

@@ -387,7 +387,7 @@ func TestSizes(t *testing.T) {
 }
 
 // TestRoom: how many elements a pointer's block has is told by the block that it leads into, from where it leads on, whatever
-// type that has: a second array may lie behind the first.
+// type that has: a second array may lie behind the first. Where no block was seen, no law is made of elements.
 func TestRoom(t *testing.T) {
 	w := graphtest.New(t, `struct group { unsigned short *skip, *data; unsigned short *none; };
 struct cell { long word[8]; };
@@ -401,8 +401,15 @@ type group; type cell; ARRAY skip_array OF unsigned short;`)
 	m := mining{run: &Run{History: w.H}, looks: []moment{{at: w.H.Now()}}}
 	short := &types.Type{Kind: types.Uint, Size: 2, Name: "unsigned short"}
 	for name, want := range map[string]int64{"skip": 8, "data": 32, "none": 0} {
-		if got := m.roomOf(&trial{spec: w.G.Spec(), graph: w.G}, w.G.Spec().Types[0], &table{name: name, elem: short, block: "skip_array"}); got != want {
-			t.Errorf("%s: %d, not %d", name, got, want)
+		a := &table{name: name, elem: short, block: "skip_array"}
+		if a.room = m.roomOf(&trial{spec: w.G.Spec(), graph: w.G}, w.G.Spec().Types[0], a); a.room != want {
+			t.Errorf("%s: %d, not %d", name, a.room, want)
 		}
+		if a.unseen() != (want == 0) {
+			t.Errorf("%s: no law is made of it: %t", name, a.unseen())
+		}
+	}
+	if (&table{name: "child", count: 2}).unseen() {
+		t.Error("an array that is a member has elements always")
 	}
 }
