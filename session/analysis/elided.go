@@ -187,7 +187,7 @@ func (a *Analysis) timely(p *point, v mgpp.View, pc trace.Addr) []eval.Inconsist
 		if !ok {
 			return false
 		}
-		m := symbol.MemberOf(c.Path)
+		m := a.memberOf(c)
 		x := a.elided(elision{pc, m, pending, a.since(d, v)})
 		if id, in := v.NodeAt(d.Addr); x.line == 0 || in && again(a.Hist.Node(id).Stack) {
 			return false
@@ -197,6 +197,15 @@ func (a *Analysis) timely(p *point, v mgpp.View, pc trace.Addr) []eval.Inconsist
 		}
 		return true
 	})
+}
+
+// memberOf is the member that a cell is, as code assigns it.
+func (a *Analysis) memberOf(c faultloc.Cell) symbol.Member {
+	m := symbol.MemberOf(c.Path)
+	if o := a.Graph.Object(c.Obj); o.Type != nil {
+		m.Classes = symbol.Instances(o.Type.Layout, int64(c.Addr-o.Addr))
+	}
+	return m
 }
 
 // unjudgedMember says that what depends on the value of a statement is not judged.
@@ -279,7 +288,7 @@ func (a *Analysis) meant(p *point, v mgpp.View) (kept []eval.Inconsistency, why 
 			left := a.left(p, a.Hist.Node(id))
 			makers = slices.DeleteFunc(makers, func(entry trace.Addr) bool { return slices.Contains(left, entry) })
 		}
-		m, way := symbol.MemberOf(c.Path), a.since(d, v)
+		m, way := a.memberOf(c), a.since(d, v)
 		x := statement{}
 		for k := 0; k < len(makers) && x.line == 0; k++ {
 			x = a.elided(elision{makers[k], m, elided, way})
@@ -330,7 +339,7 @@ func (a *Analysis) shared(s *faultloc.Suspect) []report.Place {
 	var out []report.Place
 	ask := func(c faultloc.Cell) {
 		_, static := a.Symbols.Image(c.Addr)
-		for _, p := range PlacesOf(a.Symbols.Shared(s.PC, symbol.MemberOf(c.Path), static, a.stored())) {
+		for _, p := range PlacesOf(a.Symbols.Shared(s.PC, a.memberOf(c), static, a.stored())) {
 			if !slices.Contains(out, p) {
 				out = append(out, p)
 			}

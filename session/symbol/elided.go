@@ -7,9 +7,11 @@ import (
 	"slices"
 	"strings"
 
+	"mgtrace/cxxname"
 	"mgtrace/objfile"
 	"mgtrace/slice/cfg"
 	"mgtrace/trace"
+	"mgtrace/types"
 	"mgtrace/x86"
 )
 
@@ -17,6 +19,32 @@ import (
 type Member struct {
 	Name    string
 	Element bool
+	Classes string // the instances of templates that it is a member of, see Instances
+}
+
+// Instances are the instances of templates, by their plain names, in which something lies at an offset of an object of a type, a
+// line each: of a vector's members in a node that vector, and its bases that have arguments.
+func Instances(t *types.Type, off int64) string {
+	var out []string
+	for t != nil {
+		if t.Kind == types.Array && t.Elem != nil && t.Elem.Size > 0 {
+			t, off = t.Elem, off%t.Elem.Size
+			continue
+		}
+		if _, _, rest, instance := cxxname.CutTemplate(t.Name); instance {
+			if class := cxxname.Plain(strings.TrimSuffix(t.Name, rest)); !slices.Contains(out, class) {
+				out = append(out, class)
+			}
+		}
+		i := slices.IndexFunc(t.Members, func(m types.Member) bool {
+			return m.Type != nil && m.Offset >= 0 && m.Offset <= off && off < m.Offset+m.Type.Size
+		})
+		if i < 0 {
+			break
+		}
+		t, off = t.Members[i].Type, off-t.Members[i].Offset
+	}
+	return strings.Join(out, "\n")
 }
 
 // MemberOf is the member that a C path ends in.
@@ -292,6 +320,7 @@ func (s *Table) meaning(c *function, m Member, ask func(statement, *part) bool) 
 		return nil
 	}
 	assigns := m.assigned()
+	others := c.others(m)
 	for in, p := range c.parts {
 		if p.frame == nil {
 			continue
@@ -307,6 +336,9 @@ func (s *Table) meaning(c *function, m Member, ask func(statement, *part) bool) 
 			}
 			// What the preprocessor leaves out has no instructions at all. What the compiler leaves out may have none, but
 			// neither has a loop over elements of which it has made a call of memmove.
+			if others(p.frame.Function, text) {
+				continue // of another instance's object
+			}
 			if assigns.MatchString(text) && (choices <= 0 && !m.Element || len(c.obj.LineAddrs(k.file, k.line)) > 0) && ask(k, p) {
 				out = append(out, meant{k.file, k.line, p.frame.Function})
 			}
@@ -314,6 +346,46 @@ func (s *Table) meaning(c *function, m Member, ask func(statement, *part) bool) 
 	}
 	slices.SortFunc(out, func(a, b meant) int { return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.line, b.line)) })
 	return out
+}
+
+// others says of a function and a line of its text whether that assigns the member of the function's own object only, and this is of another
+// instance of a template than the member's: what a vector of numbers does to its end concerns no vector of pointers. That names of instances can be
+// compared is known where the machine function has one of the member's own in it.
+func (c *function) others(m Member) func(function, text string) bool {
+	own := map[string]string{} // by template
+	for class := range strings.SplitSeq(m.Classes, "\n") {
+		template, _, _, _ := cxxname.CutTemplate(class)
+		own[template] = class
+		if strings.Count(m.Classes, template+"<") > 1 { // one in another: which of them is meant is not known
+			delete(own, template)
+		}
+	}
+	here := false
+	for _, p := range c.parts {
+		if p.frame != nil {
+			template, class := instanceOf(p.frame.Function)
+			here = here || class != "" && own[template] == class
+		}
+	}
+	if !here {
+		return func(string, string) bool { return false }
+	}
+	mine := regexp.MustCompile(`\bthis\s*->\s*(\w+\s*\.\s*)*` + regexp.QuoteMeta(m.Name) + `\b`)
+	name := regexp.MustCompile(`\b` + regexp.QuoteMeta(m.Name) + `\b`)
+	return func(function, text string) bool {
+		template, class := instanceOf(function)
+		return own[template] != "" && class != own[template] && len(mine.FindAllString(text, -1)) == len(name.FindAllString(text, -1))
+	}
+}
+
+// instanceOf is the template, and its instance by the plain name, of which a function is a member; "" where there is none.
+func instanceOf(function string) (template, class string) {
+	template, _, rest, ok := cxxname.CutTemplate(function)
+	name, _, _ := strings.Cut(rest, "(")
+	if !ok || !strings.HasPrefix(rest, "::") || strings.ContainsAny(name, " &*") { // what begins with the type that it returns
+		return "", ""
+	}
+	return template, cxxname.Plain(strings.TrimSuffix(function, rest))
 }
 
 // expanded is the body of a function, each line with what its macros stand for.

@@ -10,6 +10,7 @@ import (
 	"mgtrace/objfile"
 	"mgtrace/objfile/compilertest"
 	"mgtrace/trace"
+	"mgtrace/types"
 )
 
 // TestElided: what a compiler keeps in a register to the end is assigned by the text and by no
@@ -40,8 +41,8 @@ int main(int argc, char **argv)
 }
 `
 	for flag, want := range map[string]map[Member]int{
-		"-O0": {{"length", false}: 0, {"unused", false}: 0, {"a", false}: 0, {"slot", true}: 0, {"capacity", false}: 0},
-		"-O2": {{"length", false}: 5, {"unused", false}: 16, {"", true}: 0},
+		"-O0": {{Name: "length"}: 0, {Name: "unused"}: 0, {Name: "a"}: 0, {Name: "slot", Element: true}: 0, {Name: "capacity"}: 0},
+		"-O2": {{Name: "length"}: 5, {Name: "unused"}: 16, {Name: "", Element: true}: 0},
 	} {
 		s, main := built(t, text, "gcc", flag, "-g")
 		for m, line := range want {
@@ -76,7 +77,7 @@ int main(int argc, char **argv)
 	for flag, want := range map[string][]int{"-O0": nil, "-O2": {7}} {
 		s, main := built(t, text, "gcc", flag, "-g")
 		var got []int
-		for _, f := range s.Shared(main, Member{"first", false}, false, nil) {
+		for _, f := range s.Shared(main, Member{Name: "first"}, false, nil) {
 			got = append(got, f.Line)
 		}
 		if !slices.Equal(got, want) {
@@ -131,10 +132,10 @@ int main(int argc, char **argv)
 		return 0
 	}
 	for m, want := range map[Member]map[int]int{
-		{"count", false}: {22: 13, 23: 13, 21: 0, 24: 0},
-		{"first", false}: {22: 0, 23: 0, 24: 0},
-		{"next", false}:  {22: 0, 23: 0, 24: 0},
-		{"key", false}:   {22: 0, 23: 0, 24: 0},
+		{Name: "count"}: {22: 13, 23: 13, 21: 0, 24: 0},
+		{Name: "first"}: {22: 0, 23: 0, 24: 0},
+		{Name: "next"}:  {22: 0, 23: 0, 24: 0},
+		{Name: "key"}:   {22: 0, 23: 0, 24: 0},
 	} {
 		for line, want := range want {
 			if _, got, _ := s.Pending(at(line), m, nil, Since{}); got != want {
@@ -189,7 +190,7 @@ int main(int argc, char **argv)
 			if name == "passed once" {
 				want = 0
 			}
-			if _, got, _ := s.Overdue(store, Member{"first", false}, nil, since); got != want {
+			if _, got, _ := s.Overdue(store, Member{Name: "first"}, nil, since); got != want {
 				t.Errorf("%s, %s: line %d is overdue, want %d", flag, name, got, want)
 			}
 		}
@@ -260,7 +261,7 @@ int main(int argc, char **argv)
 		if c.line > 0 && since.Store == 0 {
 			t.Fatalf("%s: no store at line %d", c.name, c.line)
 		}
-		if _, got, _ := s.Elided(c.entry, Member{"count", false}, nil, since); got != c.want {
+		if _, got, _ := s.Elided(c.entry, Member{Name: "count"}, nil, since); got != c.want {
 			t.Errorf("%s: line %d was left out, want %d", c.name, got, c.want)
 		}
 	}
@@ -311,4 +312,70 @@ func built(t *testing.T, text, cc string, flags ...string) (*Table, trace.Addr) 
 	lo, hi := f.LoadRange()
 	s := New([]Image{{Module: trace.Module{Path: bin, Lo: trace.Addr(lo), Hi: trace.Addr(hi), Traced: true}, Obj: f}}, &Sources{})
 	return s, trace.Addr(f.FuncsNamed("main")[0].Addr)
+}
+
+// TestElidedOfAnotherInstance: what a method of a template's instance does to its own object concerns no object of another instance, if
+// the machine function has methods of the member's own. One that lies in another of the same template may be meant by either.
+func TestElidedOfAnotherInstance(t *testing.T) {
+	const text = `extern "C" long take(void *, long), show(long);
+template <class T> struct stack
+{
+	T *low, *top;
+	int n;
+	void push(T x)
+	{
+		*this->top++ = x;
+		++this->n;
+	}
+	void pop()
+	{
+		--this->n;
+		show(this->n);
+	}
+};
+int main(int argc, char **argv)
+{
+	int room[9];
+	stack<int> spare = {room, room, argc};
+	stack<long> *s = new stack<long>(*reinterpret_cast<stack<long> *>(argv));
+	s->push(argc);
+	spare.pop();
+	spare.pop();
+	return take(s, spare.n);
+}
+extern "C" __attribute__((noinline, noipa)) long take(void *s, long n) { return *static_cast<long *>(s) + n; }
+extern "C" __attribute__((noinline, noipa)) long show(long n) { return n; }
+`
+	s, main := built(t, text, "g++", "-O2", "-g")
+	for classes, line := range map[string]int{
+		"":                                13,
+		"stack<long>":                     0,
+		"stack<int>":                      13,
+		"box<int>":                        13,
+		"stack<long>\nstack<stack<long>>": 13,
+	} {
+		if _, got, _ := s.Elided(main, Member{Name: "n", Classes: classes}, nil, Since{}); got != line {
+			t.Errorf("%q: n is elided at line %d, want %d", classes, got, line)
+		}
+	}
+	for function, want := range map[string]string{
+		"std::vector<a::Node*>::push_back(a::Node* const&)": "std::vector<a::Node*>",
+		"std::vector<int>& f<int>(int)":                     "",
+		"Tree<int>::Node::set(int)":                         "Tree<int>",
+		"f(std::vector<int>)":                               "",
+	} {
+		if _, got := instanceOf(function); got != want {
+			t.Errorf("%s: of %q, want %q", function, got, want)
+		}
+	}
+	long := &types.Type{Kind: types.Int, Size: 8}
+	impl := &types.Type{Kind: types.Struct, Name: "Base<int>::Impl", Size: 16, Members: []types.Member{{Name: "n", Type: long, Offset: 8}}}
+	base := &types.Type{Kind: types.Struct, Name: "Base<int>", Size: 16, Members: []types.Member{{Name: "impl", Type: impl}}}
+	vector := &types.Type{Kind: types.Struct, Name: "vector<int, allocator<int> >", Size: 16, Members: []types.Member{{Type: base, Base: true}}}
+	node := &types.Type{Kind: types.Struct, Name: "node", Size: 40, Members: []types.Member{{Name: "v", Type: &types.Type{Kind: types.Array, Elem: vector, Count: 2, Size: 32}}, {Name: "k", Type: long, Offset: 32}}}
+	for off, want := range map[int64]string{24: "vector<int,allocator<int>>\nBase<int>", 32: ""} {
+		if got := Instances(node, off); got != want {
+			t.Errorf("at %d: %q, want %q", off, got, want)
+		}
+	}
 }
