@@ -325,7 +325,7 @@ type Evidence struct {
 	Returned   bool    // Passed: it was called for it
 	Unset      bool    // Beside: nothing has written the field at all, nor cleared it
 	Lacks      bool    // Stray, Crossed: a field of the node that it missed would mend all
-	Mends      *Repair // Outdated, Mirror: what should have been stored beside it, Instead: and not where it was; the suspect's own may be another one
+	Mends      *Repair // RepairCell: what it should have stored, Outdated, Mirror: beside it, Instead: and not where it was; the suspect's own may be another one
 	Named      bool    // Outdated: a statement that stores the field in all like nodes is a suspect itself
 	Was        uint64  // Altered: the value
 	Instead    uint64  // Altered: the one with which all would hold

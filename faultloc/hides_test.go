@@ -28,3 +28,40 @@ func TestHides(t *testing.T) {
 		}
 	}
 }
+
+// TestHidesElements: with another end there is no element to ask for, and so nothing broken. That says no more of a pointer than of a
+// number. Another beginning of a chain does not hide what is broken in it.
+func TestHidesElements(t *testing.T) {
+	for _, test := range []struct {
+		spec, program string
+		hides         bool
+	}{
+		{"struct stack { long *start, *top; };\ntype stack;\nARRAY room OF long;\nup: stack X; for I in 1 to X.top - X.start - 1, X.start[I - 1] <= X.start[I];\n",
+			"1: r = calloc room 32\n1: s = calloc stack\n1: s.start = r\n1: s.top = r\ncpoint\n2: r.[0] = 5\n3: r.[1] = 2\n4: s.top = r+16", true},
+		{"struct stack { long *start; long top; };\ntype stack;\nARRAY room OF long;\nup: stack X; for I in 1 to X.top - 1, X.start[I - 1] <= X.start[I];\n",
+			"1: r = calloc room 32\n1: s = calloc stack\n1: s.start = r\n1: s.top = 1\ncpoint\n2: r.[0] = 5\n3: r.[1] = 2\n4: s.top = 2", true},
+		{"struct item { struct item *next; long key; };\ntype item;\nup: item X; X.next != NULL => X.key <= X.next.key;\n",
+			"1: a = calloc item\n1: b = calloc item\n1: b.key = 3\n1: c = calloc item\n1: c.key = 9\ncpoint\n2: a.next = b\n3: a.key = 5\n4: a.next = b", false},
+	} {
+		w := newWorld(t, test.spec)
+		w.run(test.program)
+		seen := false
+		for _, s := range Locate(w.input()).Suspects {
+			for _, e := range s.Evidence {
+				if e.Kind != RepairCell {
+					continue
+				}
+				if e.Mends == nil {
+					t.Errorf("%s: %d would mend nothing", test.program, s.PC)
+				}
+				if ends := s.PC == 4; ends && e.Hides != test.hides || !ends && e.Hides {
+					t.Errorf("%s: %d hides: %t", test.program, s.PC, e.Hides)
+				}
+				seen = seen || s.PC == 4
+			}
+		}
+		if test.hides && !seen {
+			t.Errorf("%s: nothing is said of the end", test.program)
+		}
+	}
+}

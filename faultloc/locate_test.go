@@ -72,7 +72,7 @@ func TestQuadTree(t *testing.T) {
 	if len(r.Remaining) != 0 || len(r.Others) != 0 || r.Examined != 1 {
 		t.Errorf("remaining %v, others %v, examined %d", r.Remaining, r.Others, r.Examined)
 	}
-	want := []Evidence{{Kind: Counterfactual, Cured: 3, Of: 3}, {Kind: RepairCell, Cured: 3, Of: 3}, {Kind: Flip, Flips: 3}}
+	want := []Evidence{{Kind: Counterfactual, Cured: 3, Of: 3}, {Kind: RepairCell, Cured: 3, Of: 3, Mends: s.Repair}, {Kind: Flip, Flips: 3}}
 	if !slices.Equal(s.Evidence, want) {
 		t.Errorf("evidence %+v, want %+v", s.Evidence, want)
 	}

@@ -143,10 +143,22 @@ func (l *lab) mend(c candidate, moved []uint64) (best Repair, ok bool) {
 		best.Target = l.in.Cells.At(trace.Addr(best.Value), l.view)
 		best.Dangles = l.dangles(best.Target, l.view)
 	}
-	best.Hides = ok && !c.Pointer && l.hides(l.with(c.Cell, best.Value), best.cured)
+	best.Hides = ok && (!c.Pointer || l.bounds(best)) && l.hides(l.with(c.Cell, best.Value), best.cured)
 	best.Given = ok && !c.Pointer && l.given(c.Cell) && !l.workedOut(c.Cell, best.Value)
 	best.Flag = ok && !c.Pointer && signed(best.Value, c.Size)>>1 != 0 && l.flag(c.Cell)
 	return best, ok
+}
+
+// bounds: a pointer says how far loops go, as the end of a vector does: with another one, an element that was broken is none any more. (Of the
+// first element that is not seen: an instance without a loop has the index 0, too, and is absent where a node is cut off from its root.)
+func (l *lab) bounds(r Repair) bool {
+	hypo := r.on(l.view)
+	for i, inc := range l.in.Found {
+		if r.cured[i] && inc.Instance.Index != [3]int64{} && l.in.Model.Verdict(inc.Instance, hypo) == eval.Absent {
+			return true
+		}
+	}
+	return false
 }
 
 // ownLoop: a pointer would lead to its own node, to which nothing else leads: that does not make it a part of

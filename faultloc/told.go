@@ -155,7 +155,7 @@ func (l *lab) accuseTold(suspects []Suspect, x *told, repairs []Repair) []Suspec
 	if known < len(suspects) {
 		s.Operations, s.Contributes = ops, r.mended(l.in)
 	}
-	s.Repair, s.mends = r, x.best.cured
+	s.Repair, s.mends, e.Mends = r, x.best.cured, r
 	s.Evidence = append(s.Evidence, e)
 	return suspects
 }

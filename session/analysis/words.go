@@ -164,9 +164,9 @@ func (a *Analysis) why(s *faultloc.Suspect, best *faultloc.Evidence, out *report
 			return fmt.Sprintf("Without %s, %s would be gone%s.", change, ofAll(best.Cured, best.Of), harm(best))
 		case faultloc.RepairCell:
 			if best.More {
-				return fmt.Sprintf("It left wrong values: with %s, and others in further fields that it wrote, %s would be gone%s.", a.repair(s.Repair), ofAll(best.Cured, best.Of), harm(best))
+				return fmt.Sprintf("It left wrong values: with %s, and others in further fields that it wrote, %s would be gone%s.", a.repair(best.Mends), ofAll(best.Cured, best.Of), harm(best))
 			}
-			return fmt.Sprintf("It left the wrong value: with %s, %s would be gone%s.", a.repair(s.Repair), ofAll(best.Cured, best.Of), harm(best))
+			return fmt.Sprintf("It left the wrong value: with %s, %s would be gone%s.", a.repair(best.Mends), ofAll(best.Cured, best.Of), harm(best))
 		case faultloc.Outdated:
 			if best.Bypassed {
 				return report.Sentence(a.evidence(s, *best))
@@ -393,7 +393,7 @@ func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 		if e.More {
 			with = " and other fields that it wrote"
 		}
-		return fmt.Sprintf("setting %s%s would mend %s%s%s", a.repair(s.Repair), with, ofAll(e.Cured, e.Of), harm(&e), excuse(&e))
+		return fmt.Sprintf("setting %s%s would mend %s%s%s", a.repair(e.Mends), with, ofAll(e.Cured, e.Of), harm(&e), excuse(&e))
 	case faultloc.Passed:
 		if e.Returned {
 			return "what it came to is what " + a.Symbols.Place(a.Hist.Op(e.At).PC) + " was returned, and stored as it was"
