@@ -32,6 +32,7 @@ type habits struct {
 	past  map[couple]map[int]int // and what ran between them, where there was one
 	last  []mgpp.Timestamp       // the newest execution
 	usual map[int]bool           // statements that usually run next to some other
+	lone  [2]map[trace.Addr]bool // instructions that ran without another store of their own statement on this side
 	deeds []deed                 // of the operations from since on
 	since mgpp.Timestamp
 
@@ -89,6 +90,7 @@ func learn(in Input) *habits {
 		h.border[side] = map[int]bool{}
 	}
 	h.near[behind], h.near[before] = map[couple]int{}, map[couple]int{}
+	h.lone[behind], h.lone[before] = map[trace.Addr]bool{}, map[trace.Addr]bool{}
 	h.next, h.past = map[couple]int{}, map[couple]map[int]int{}
 	to := in.Healthy
 	if to == 0 {
@@ -106,6 +108,9 @@ func learn(in Input) *habits {
 		for side := range around {
 			for _, o := range around[side] {
 				near[side].add(st, o)
+			}
+			if !slices.Contains(around[side], st) {
+				h.lone[side][in.History.Deed(t).PC] = true
 			}
 		}
 		if a := around[behind]; len(a) > 0 {
@@ -369,8 +374,8 @@ func (h *habits) breaches(tb *contributions) []breach {
 				continue // it may have been about to run, or lie beyond a loop
 			}
 			for _, o := range list {
-				if o == st && !h.many[o] {
-					continue // how often a store repeats says nothing
+				if o == st && (!h.many[o] || h.in.Healthy > 0 && h.lone[side][h.in.History.Deed(t).PC]) {
+					continue // how often a store repeats says nothing, nor that a constructor's last one has none of its own behind it
 				}
 				if slices.Contains(around[side], o) || h.alien[o] || h.excluded(o, around[side]) {
 					continue
