@@ -19,6 +19,27 @@ func (f *File) Slot(addr uint64) (Slot, bool) {
 	return s, ok
 }
 
+// Pointed returns the addresses of the file that pointers in its data may hold when the program starts, and those that others can ask the
+// dynamic linker for, in no order. It is not ok where the relocations that tell are packed (SHT_RELR).
+func (f *File) Pointed() (addrs []uint64, ok bool) {
+	f.slotsOnce.Do(f.readSlots)
+	for _, s := range f.slots {
+		if s.Symbol == "" {
+			addrs = append(addrs, s.To)
+		}
+	}
+	f.exportsOnce.Do(f.readExports)
+	x := &f.exports
+	for i := elf.Sym64Size; i+elf.Sym64Size <= len(x.symbols); i += elf.Sym64Size {
+		sym := x.symbols[i:]
+		if elf.SectionIndex(binary.LittleEndian.Uint16(sym[6:])) != elf.SHN_UNDEF {
+			addrs = append(addrs, binary.LittleEndian.Uint64(sym[8:]))
+		}
+	}
+	const relr = 19 // SHT_RELR
+	return addrs, f.main.elf.SectionByType(relr) == nil
+}
+
 // Exported returns what the dynamic linker binds a name to that is defined here: the address of a
 // function or an object, of an indirect function that of its resolver.
 func (f *File) Exported(name string) (addr uint64, ok bool) {

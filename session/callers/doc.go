@@ -11,6 +11,7 @@
 // source [Graph.Into] tells the lines of the program from which it may have come there.
 //
 // What can be called is read off the machine code: direct calls, and functions whose address
-// is taken there, since who gets it may call them. Where a call or a jump goes through a
-// register or memory nothing is said.
+// is taken there, since who gets it may call them. A call or a jump through a
+// register or memory, as of a virtual function, may lead to each function whose address is known anywhere in the program: what is called from one
+// place only, and from none of these, was called from there. Among says nothing where there are such calls.
 package callers

@@ -17,6 +17,7 @@ type Graph struct {
 	funcs   map[trace.Addr]*function // by entry; nil: not the program's own
 	exports map[string]trace.Addr    // of defined: functions of other files, by name
 	walks   map[trace.Addr]*walk     // of Among, by the function below which they are; nil: there is nothing to follow
+	exposed *exposed                 // nil: not asked for yet
 }
 
 // function is what is known of one.
@@ -24,10 +25,12 @@ type function struct {
 	code    []inst // in order of addresses
 	calls   []call
 	reached map[int]*reached // what reach returned
-	// open: it may lead to where its code does not say. So is what is not of a position-independent
+	// open: it may lead to where nothing says. So is what is not of a position-independent
 	// executable: others have addresses of functions among their constants, or call their own
 	// through slots of the dynamic linker.
 	open bool
+	// indirect: it calls or jumps through a register or memory, as where a function is virtual: to one whose address is known somewhere.
+	indirect bool
 }
 
 // call is a way from one function into another.
@@ -40,7 +43,7 @@ type call struct {
 
 // New makes a graph of the functions of the traced images.
 func New(s *symbol.Table) *Graph {
-	return &Graph{s, map[trace.Addr]*function{}, map[string]trace.Addr{}, map[trace.Addr]*walk{}}
+	return &Graph{symbols: s, funcs: map[trace.Addr]*function{}, exports: map[string]trace.Addr{}, walks: map[trace.Addr]*walk{}}
 }
 
 // Limits.
@@ -52,10 +55,18 @@ const (
 // Between returns the return addresses of the calls that led from a function, by its entry,
 // to an instruction, the innermost first: up to the first that is not certain.
 //
-//  1. what can be reached from the function; nothing is certain if that is open
+//  1. what can be reached from the function; nothing is certain if that is open. A call through a pointer reaches what is exposed.
 //  2. of the instruction's function, and then of its caller's, the only call in there
 func (g *Graph) Between(from, pc trace.Addr) []trace.Addr {
-	sites, ok := g.sites(from)
+	through := false
+	sites, ok := g.reached(from, func(f *function) ([]call, bool) {
+		if f.open || !f.indirect || through {
+			return f.calls, !f.open
+		}
+		through = true // one is enough
+		x := g.expose()
+		return slices.Concat(f.calls, x.calls), x.known
+	}, itself)
 	if !ok {
 		return nil
 	}
@@ -86,14 +97,16 @@ type site struct {
 }
 
 // sites returns the calls of all functions that can be reached from one, by the function called; it
-// is not ok if that is not known.
+// is not ok if that is not known, or if one of them calls through a pointer.
 func (g *Graph) sites(from trace.Addr) (_ map[trace.Addr][]site, ok bool) {
-	return g.reached(from, func(f *function) bool { return f.open }, func(to trace.Addr) trace.Addr { return to })
+	return g.reached(from, func(f *function) ([]call, bool) { return f.calls, !f.open && !f.indirect }, itself)
 }
 
+func itself(to trace.Addr) trace.Addr { return to }
+
 // reached returns the calls of the functions that are reached from one: all, unless it is not ok,
-// because one that is reached stops it, or there are too many. end is where a call leads.
-func (g *Graph) reached(from trace.Addr, stops func(*function) bool, end func(trace.Addr) trace.Addr) (sites map[trace.Addr][]site, ok bool) {
+// because those of one that is reached are not known, or there are too many. end is where a call leads.
+func (g *Graph) reached(from trace.Addr, callsOf func(*function) (calls []call, known bool), end func(trace.Addr) trace.Addr) (sites map[trace.Addr][]site, ok bool) {
 	sites = map[trace.Addr][]site{}
 	reached := []trace.Addr{from}
 	for i := 0; i < len(reached); i++ {
@@ -101,10 +114,11 @@ func (g *Graph) reached(from trace.Addr, stops func(*function) bool, end func(tr
 		if f == nil {
 			continue
 		}
-		if stops(f) || len(reached) > maxReached {
+		calls, known := callsOf(f)
+		if !known || len(reached) > maxReached {
 			return sites, false
 		}
-		for _, c := range f.calls {
+		for _, c := range calls {
 			to := end(c.to)
 			if len(sites[to]) == 0 && to != from {
 				reached = append(reached, to)
@@ -160,12 +174,12 @@ func (g *Graph) read(f *function, fn *objfile.Func, im *symbol.Image) {
 			if in.Direct {
 				f.calls = append(f.calls, call{at: at, to: i.to, ret: i.next})
 			}
-			f.open = f.open || !in.Direct
+			f.indirect = f.indirect || !in.Direct
 		case x86.KindJmp, x86.KindJcc:
 			if in.Direct && !fn.Contains(in.Target) {
 				f.calls = append(f.calls, call{at: at, to: i.to})
 			}
-			f.open = f.open || !in.Direct
+			f.indirect = f.indirect || !in.Direct
 		}
 		if to, ok := taken(in, next); ok {
 			if fn, _, own := g.entry(im.Bias + trace.Addr(to)); own && fn == im.Bias+trace.Addr(to) {

@@ -16,7 +16,7 @@ func (g *Graph) Into(from, pc trace.Addr) (calls []trace.Addr) {
 	if !ok {
 		return nil
 	}
-	sites, _ := g.reached(from, func(*function) bool { return false }, g.defined) // what is left out may lead there too
+	sites, _ := g.reached(from, func(f *function) ([]call, bool) { return f.calls, true }, g.defined) // what is left out may lead there too
 	work := []trace.Addr{target}
 	leads := map[trace.Addr]bool{target: true}
 	for ; len(work) > 0; work = work[1:] {
