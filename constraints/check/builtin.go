@@ -2,10 +2,12 @@ package check
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"mgtrace/constraints/syntax"
 	"mgtrace/mgpp/coded"
+	"mgtrace/types"
 )
 
 // builtinNames are the attributes that every type has (table 2.1 of the thesis
@@ -109,6 +111,31 @@ func (s *scope) row(x operand) operand {
 	return x
 }
 
+// elementOf is the type of a vector's elements as a specification names it; "" where it is no vector, or they have no name.
+func (s *scope) elementOf(x operand) string {
+	var elem *types.Type
+	if x.cell != nil && x.cell.Fills != nil {
+		elem = x.cell.Elem
+	} else if x.smart != nil {
+		if begin, _, ok := x.smart.typ.Vector(); ok {
+			elem = begin.Type.Elem
+		}
+	}
+	switch {
+	case elem == nil:
+		return ""
+	case elem.Kind == types.Pointer && elem.Elem != nil:
+		for _, t := range s.spec.Types {
+			if t.Layout != nil && t.Layout.Name == elem.Elem.Name {
+				return t.Name + " *"
+			}
+		}
+	case strings.ContainsAny(elem.Name, ":<"):
+		return strconv.Quote(elem.Name)
+	}
+	return elem.Name
+}
+
 // objectAttr lowers SIZE, COUNT, DANGLING, EXISTS and TAG.
 func (s *scope) objectAttr(x operand, e *syntax.Select, src string) operand {
 	b := &Builtin{Src: src, Base: x.expr}
@@ -120,8 +147,8 @@ func (s *scope) objectAttr(x operand, e *syntax.Select, src string) operand {
 		b.Base = x.expr
 		if x.node == nil || !x.node.Array {
 			more := "COUNT(T) counts nodes"
-			if x.cell != nil && x.cell.Fills != nil && x.cell.Elem != nil && x.cell.Elem.Name != "" {
-				more = fmt.Sprintf("the block of this vector is one if that is declared: ARRAY slots OF %s;", x.cell.Elem.Name)
+			if elem := s.elementOf(x); elem != "" {
+				more = fmt.Sprintf("the block of this vector is one if that is declared: ARRAY slots OF %s;", elem)
 			}
 			s.errorf(e.NamePos, "COUNT is the number of elements of an ARRAY type, and `%s` is none; %s", x.src, more)
 			return operand{}
