@@ -10,6 +10,7 @@ import (
 	"mgtrace/constraints/graph"
 	"mgtrace/mgpp"
 	"mgtrace/trace"
+	"mgtrace/types"
 )
 
 // MemoryFault is a statement that wrote where it must not, or freed what it
@@ -322,6 +323,46 @@ func (c *Checker) Unborn(t *check.NodeType) bool {
 	return !c.g.EverBorn(t) && !c.globalOf(t) && !c.onlyBase(t)
 }
 
+// hostOf is a type of which there were nodes, and that has one as a member, with the member's path: the nodes of a list of the C++ library have their
+// elements in them. nil: there is none.
+func (c *Checker) hostOf(t *check.NodeType) (*check.NodeType, string) {
+	for _, u := range c.spec.Types {
+		if u == t || u.Layout == nil || t.Layout == nil || t.Layout.Name == "" || !c.g.EverBorn(u) {
+			continue
+		}
+		if path := memberPath(u.Layout, t.Layout); path != "" {
+			return u, path
+		}
+	}
+	return nil, ""
+}
+
+// memberPath is where a structure has a member of a type, by its C path, an array by its name alone; "": it has none.
+func memberPath(in, of *types.Type) string {
+	for i := range in.Members {
+		m := &in.Members[i]
+		t := m.Type
+		for t != nil && t.Kind == types.Array {
+			t = t.Elem
+		}
+		switch {
+		case t == nil || t.Kind != types.Struct && t.Kind != types.Union || m.Offset < 0:
+			continue
+		case m.Name != "" && !m.Base && t.Name == of.Name && t.Size == of.Size:
+			return m.Name
+		}
+		rest := memberPath(t, of)
+		switch {
+		case rest == "":
+		case m.Base || m.Name == "":
+			return rest
+		default:
+			return m.Name + "." + rest
+		}
+	}
+	return ""
+}
+
 // Warnings returns what the user should know at the end, since silence would
 // look like health: types never allocated, guards that never held, C-points
 // never reached.
@@ -330,7 +371,11 @@ func (c *Checker) Warnings(s *Schedule) []string {
 	var out []string
 	for _, t := range c.spec.Types {
 		if c.Unborn(t) {
-			out = append(out, fmt.Sprintf("type %s was never allocated, as far as debug information tells: nothing of it was checked (alloc %s at FUNCTION; says which blocks are of it)", t.Name, t.Name))
+			say := fmt.Sprintf("alloc %s at FUNCTION; says which blocks are of it", t.Name)
+			if host, path := c.hostOf(t); host != nil {
+				say = fmt.Sprintf("it is a member of %s: embed %s in %s at %s; makes nodes of these", host.Name, t.Name, host.Name, path)
+			}
+			out = append(out, fmt.Sprintf("type %s was never allocated, as far as debug information tells: nothing of it was checked (%s)", t.Name, say))
 		}
 	}
 	for i := range c.infos {

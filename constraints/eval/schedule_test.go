@@ -391,14 +391,16 @@ func TestMemoryFaults(t *testing.T) {
 }
 
 func TestWarnings(t *testing.T) {
-	w := newWorld(t, dnode+`struct b { struct b *p; }; type b; never: dnode X; X.key == 99 => X.n == 1; cpoint insert, delete for dnode, b;`)
+	w := newWorld(t, dnode+`struct b { struct b *p; }; type b; struct part { int n; }; struct whole { int k; struct { struct part parts[2]; } in; }; type part; type whole; never: dnode X; X.key == 99 => X.n == 1; cpoint insert, delete for dnode, b;`)
 	s := eval.NewSchedule(w.spec, schedProgram)
 	ev := event(t, "call 1 1 100")
 	s.Event(&ev, 0)
 	w.dlist(2)
+	w.alloc("whole", 12, true)
 	w.c.Check(w.h.Now(), nil)
 	want := []string{
 		"type b was never allocated, as far as debug information tells: nothing of it was checked (alloc b at FUNCTION; says which blocks are of it)",
+		"type part was never allocated, as far as debug information tells: nothing of it was checked (it is a member of whole: embed part in whole at in.parts; makes nodes of these)",
 		"never: the guard never held: X.key == 99",
 		"C-point delete was never reached",
 	}
