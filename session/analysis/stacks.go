@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 
@@ -23,8 +24,16 @@ type stacks struct {
 	threads  trace.Threads[stack]
 	prog     *trace.Program
 	unjudged map[eval.Instance]bool
-	example  string // why, of the first of them
+	example  string      // why, of the first of them
+	laws     map[int]law // by constraint
 	ended    []ended
+}
+
+// law is what is known of a constraint of which instances were not judged, or broken.
+type law struct {
+	times  int    // how often that was so
+	judged bool   // another instance held, or was broken
+	why    string // of the first
 }
 
 // ended is a variable that was a node, and ended: when its function was left, or destroyed before that.
@@ -59,7 +68,7 @@ const (
 )
 
 func newStacks(prog *trace.Program) *stacks {
-	return &stacks{prog: prog, unjudged: map[eval.Instance]bool{}}
+	return &stacks{prog: prog, unjudged: map[eval.Instance]bool{}, laws: map[int]law{}}
 }
 
 // note takes note of where an event leaves its thread's stack.
@@ -115,7 +124,7 @@ func (a *Analysis) elsewhere(addr trace.Addr) bool {
 // offStack leaves inconsistencies out that may be none, could what lies on a stack be read, or what the
 // specification does not declare.
 func (a *Analysis) offStack(found []eval.Inconsistency, c eval.CPoint) []eval.Inconsistency {
-	return slices.DeleteFunc(found, func(inc eval.Inconsistency) bool {
+	found = slices.DeleteFunc(found, func(inc eval.Inconsistency) bool {
 		if a.note(inc) || a.cutOff(inc, c) || a.begun(inc, c) || a.strays(inc, c) {
 			return true
 		}
@@ -125,6 +134,12 @@ func (a *Analysis) offStack(found []eval.Inconsistency, c eval.CPoint) []eval.In
 		a.onStack(inc, inc.Through)
 		return true
 	})
+	for _, inc := range found {
+		l := a.stacks.laws[inc.Instance.Constraint]
+		l.judged = true
+		a.stacks.laws[inc.Instance.Constraint] = l
+	}
+	return found
 }
 
 // onStack notes an instance that is not judged since a pointer leads to a stack.
@@ -133,6 +148,19 @@ func (a *Analysis) onStack(inc eval.Inconsistency, to trace.Addr) {
 		a.stacks.example = fmt.Sprintf("%s: %s, %#x", a.Checker.Label(inc.Instance), inc.Reason, uint64(to))
 	}
 	a.stacks.unjudged[inc.Instance] = true
+	k := inc.Instance.Constraint
+	if k < 0 || k >= len(a.spec.Constraints) {
+		return
+	}
+	l := a.stacks.laws[k]
+	if l.times++; l.times == 1 {
+		l.why = inc.Reason
+	}
+	if !l.judged && l.times&(l.times-1) == 0 { // ever more seldom: all is evaluated for that
+		tallies := a.Checker.Tallies(a.Checker.View(a.Hist.Now()), nil, func(int, int) bool { return false }, nil)
+		l.judged = k < len(tallies) && tallies[k].Held > 0
+	}
+	a.stacks.laws[k] = l
 }
 
 // strays: what an instance counts as dangling, or takes not to exist, are pointers to variables of functions that run, or to what the
@@ -236,5 +264,11 @@ func (a *Analysis) reportStacks(r *report.Report) {
 	if n := len(a.stacks.unjudged); n > 0 {
 		r.Notes = append(r.Notes, fmt.Sprintf("%s not judged at some C-points, because a pointer leads to a variable on the program's stack, which is not recorded (%s); `local VARIABLE in FUNCTION;` makes a node of one",
 			report.Plural(n, "constraint instance was", "constraint instances were"), a.stacks.example))
+	}
+	for _, k := range slices.Sorted(maps.Keys(a.stacks.laws)) {
+		if l := a.stacks.laws[k]; !l.judged && l.times > 0 {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("%s could not be judged: %s, and that is a variable on the program's stack, which is not recorded; `local VARIABLE in FUNCTION;` makes a node of one",
+				a.spec.Constraints[k].Label, l.why))
+		}
 	}
 }
