@@ -7,6 +7,8 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+
+	"mgtrace/cxxname"
 )
 
 // TextOptions say how the text form looks.
@@ -261,6 +263,16 @@ func position(file string, line, column int) string {
 // fully is how many suspects of a C-point are shown with the lines around theirs.
 const fully = 3
 
+// readable is how long a function's name may be, in bytes: those of templates are whole with -v.
+const readable = 160
+
+func (p *printer) function(name string) string {
+	if p.o.Verbose {
+		return name
+	}
+	return cxxname.Brief(name, readable)
+}
+
 // suspect prints one; of a memory fault the change was told already.
 func (p *printer) suspect(s *Suspect, change bool) {
 	verb := ""
@@ -270,15 +282,15 @@ func (p *printer) suspect(s *Suspect, change bool) {
 	if s.Change == FreeMissing {
 		verb = " (a free is missing here)"
 	}
-	p.f("\n  %d. %s: in %s%s\n", s.Rank, p.paint(bold, s.Place()), orUnknown(s.Function), verb)
+	p.f("\n  %d. %s: in %s%s\n", s.Rank, p.paint(bold, s.Place()), orUnknown(p.function(s.Function)), verb)
 	if l := s.Outermost(); l != nil {
-		p.f("       through %s at %s\n", l.Function, position(l.File, l.Line, 0))
+		p.f("       through %s at %s\n", p.function(l.Function), position(l.File, l.Line, 0))
 	}
 	for _, l := range s.Inlined {
-		p.f("       inlined into %s at %s\n", l.Function, position(l.File, l.Line, 0))
+		p.f("       inlined into %s at %s\n", p.function(l.Function), position(l.File, l.Line, 0))
 	}
 	for _, l := range s.Callers {
-		p.f("       called from %s at %s\n", l.Function, position(l.File, l.Line, 0))
+		p.f("       called from %s at %s\n", p.function(l.Function), position(l.File, l.Line, 0))
 	}
 	if len(s.Context) > 0 && (s.Rank <= fully || p.o.Verbose) {
 		for _, l := range s.Context {

@@ -75,7 +75,7 @@ var imports = []struct {
 	{"faultloc", true, "constraints/eval constraints/graph mgpp trace"},
 	{"render/graphviz", true, ""},
 	{"render", true, "constraints/check constraints/describe constraints/graph mgpp render/graphviz trace"},
-	{"report", true, ""},
+	{"report", true, "cxxname"},
 	{"report/page", true, "report"},
 	{"report/sarif", true, "report"},
 	{"query", true, "cxxname mgpp mgpp/coded render report trace types"},
