@@ -33,6 +33,7 @@ func Check(file *syntax.File, prog Program) (*Spec, []syntax.Error) {
 	c.nodeTypes()
 	c.edgeCells()
 	c.staticObjects()
+	c.rows()
 	c.attributes()
 	c.conditionalCells()
 	c.formulas()

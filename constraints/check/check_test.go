@@ -67,6 +67,9 @@ func newProgram(t *testing.T) *fakeProgram {
 	}
 	d.Link()
 	ptr := func(t *types.Type) *types.Type { return &types.Type{Kind: types.Pointer, Size: 8, Elem: t} }
+	array := func(n int64, t *types.Type) *types.Type {
+		return &types.Type{Kind: types.Array, Size: n * t.Size, Count: n, Elem: t}
+	}
 	return &fakeProgram{Decls: d, u: u,
 		funcs: []string{"insert", "insert.isra.0", "remove_node", "std::map<int, int>::insert(int)", "pool_get", "pool_put"},
 		globals: []Variable{
@@ -77,6 +80,8 @@ func newProgram(t *testing.T) *fakeProgram {
 			{Name: "rb_nil", File: "/src/a.c", Type: d.Lookup("rb"), Addr: 0x4050, Size: 32},
 			{Name: "rows", File: "/src/b.c", Type: &types.Type{Kind: types.Array, Size: 32, Count: 4, Elem: ptr(d.Lookup("node"))}, Addr: 0x4078, Size: 32},
 			{Name: "start", File: "/src/b.c", Type: ptr(&types.Type{Kind: types.Void}), Addr: 0x4070, Size: 8},
+			{Name: "pool", File: "/src/b.c", Type: array(3, array(2, d.Lookup("rb"))), Addr: 0x5000, Size: 6 * d.Lookup("rb").Size},
+			{Name: "wides", File: "/src/b.c", Type: array(5, d.Lookup("wide")), Addr: 0x6000, Size: 5 * d.Lookup("wide").Size},
 		},
 		locals: []LocalVariable{
 			{Func: "insert", Name: "top", Type: d.Lookup("rb"), Entry: 0x1000, Offset: -64, Size: 32},

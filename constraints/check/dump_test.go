@@ -72,6 +72,10 @@ func dump(s *Spec) string {
 	for _, e := range s.Embeds {
 		fmt.Fprintf(&b, "embed %s in %s at %s +%d\n", e.Type.Name, e.Host.Name, e.Member, e.Offset)
 	}
+	for _, r := range s.Rows {
+		last := r.Count() - 1
+		fmt.Fprintf(&b, "embed %s in %s +%d … %s +%d\n", r.Type.Name, r.Name(0), r.At(0), r.Name(last), r.At(last))
+	}
 	for _, m := range s.Members {
 		fmt.Fprintf(&b, "member leave=%t %s %s(%d) return=%t if %s\n", m.Leave, m.Type.Name, m.Func, m.Arg, m.Return, show(m.Cond))
 	}

@@ -480,7 +480,7 @@ func withTags(cells, tagged []EdgeCell) []EdgeCell {
 func (c *checker) embeds() {
 	for _, s := range c.file.Stmts {
 		e, ok := s.(*syntax.Embed)
-		if !ok {
+		if !ok || e.Global != nil {
 			continue
 		}
 		t, host := c.typeOf(e.Type), c.typeOf(e.Host)

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -22,6 +23,7 @@ type Spec struct {
 	Locals       []Local
 	Nils         []Nil
 	Embeds       []Embed
+	Rows         []Row        // embed … in ::x
 	Members      []Membership // enter/leave, in file order; the index is mgpp.Op.Mark
 	Reaches      []Reach      // enter … from
 	Allocs       []AllocRule
@@ -236,9 +238,10 @@ type (
 	}
 	// GlobalRef is ::name, a declared object in static memory.
 	GlobalRef struct {
-		Src    string
-		Global int // index in Spec.Globals
-		Layout *types.Type
+		Src     string
+		Global  int // index in Spec.Globals
+		Layout  *types.Type
+		Divided bool // Global.Divided
 	}
 	// Load reads the scalar of type Type at a place. A pointer Load used as
 	// the base of another place is followed. To is the declared node type it
@@ -405,12 +408,14 @@ type CPoint struct {
 
 // Global is "global file.c:head;". Index is trace.GlobalID-1.
 type Global struct {
-	Name   string
-	File   string
-	Layout *types.Type // nil until bound to a program
-	Addr   uint64      // virtual address in the file, from debug information
-	Size   int64
-	Pos    syntax.Pos
+	Name    string
+	File    string
+	Layout  *types.Type // nil until bound to a program
+	Addr    uint64      // virtual address in the file, from debug information
+	Size    int64
+	Named   bool // a formula or a directive other than embed reads it by its name
+	Divided bool // parts of it are nodes: see Row
+	Pos     syntax.Pos
 }
 
 // Local is "local cache in main;": a variable of a function's outermost scope that is a node as long as the function runs,
@@ -442,6 +447,72 @@ type Embed struct {
 	Member string
 	Offset int64
 	Pos    syntax.Pos
+}
+
+// Row is "embed T in ::pool at f;": that part of an object in static memory is a node of its own, or each element of an
+// array there is one, from the first write to it on.
+type Row struct {
+	Type   *NodeType
+	Global int // index in Spec.Globals
+	Offset int64
+	Dims   []Dim    // of the arrays on the way, outermost first; none: it is one node
+	Names  []string // around the indices, one more than Dims: "::shards[3].cells[5]"
+	Pos    syntax.Pos
+}
+
+// Dim is one dimension of an array.
+type Dim struct {
+	Count, Stride int64 // both positive; bytes from one element to the next
+}
+
+// Count is how many nodes there may be.
+func (r *Row) Count() int64 {
+	n := int64(1)
+	for _, d := range r.Dims {
+		n *= d.Count
+	}
+	return n
+}
+
+// At is where a node begins, in bytes from the object's start.
+func (r *Row) At(i int64) int64 {
+	off := r.Offset
+	for k := len(r.Dims) - 1; k >= 0; k-- {
+		d := r.Dims[k]
+		off += i % d.Count * d.Stride
+		i /= d.Count
+	}
+	return off
+}
+
+// From is the first node that does not end before an offset; Count if there is none.
+func (r *Row) From(off int64) int64 {
+	i, off := int64(0), off-r.Offset
+	for k, d := range r.Dims {
+		at := min(max(off, 0)/d.Stride, d.Count)
+		if i = i*d.Count + at; at == d.Count {
+			for _, inner := range r.Dims[k+1:] {
+				i *= inner.Count
+			}
+			return i
+		}
+		off -= at * d.Stride
+	}
+	if off >= r.Type.Layout.Size {
+		i++ // behind it, and before the next one
+	}
+	return i
+}
+
+// Name is the node as the language writes it.
+func (r *Row) Name(i int64) string {
+	name := r.Names[len(r.Dims)]
+	for k := len(r.Dims) - 1; k >= 0; k-- {
+		d := r.Dims[k]
+		name = fmt.Sprintf("%s[%d]%s", r.Names[k], i%d.Count, name)
+		i /= d.Count
+	}
+	return name
 }
 
 // Membership is "enter T at F(arg) [if return == 0];" or "leave …".

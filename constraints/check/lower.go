@@ -97,9 +97,10 @@ func (s *scope) globalName(e *syntax.GlobalName) operand {
 		s.errorf(e.Pos, "`::%s` is not declared%s", e.Name, hint)
 		return operand{}
 	}
+	s.spec.Globals[i].Named = true
 	g := s.spec.Globals[i]
 	src := "::" + e.Name
-	ref := &GlobalRef{Src: src, Global: i, Layout: g.Layout}
+	ref := &GlobalRef{Src: src, Global: i, Layout: g.Layout, Divided: g.Divided}
 	o := operand{kind: kindRef, expr: ref, src: src, pos: e.Pos, typ: g.Layout}
 	if g.Layout == nil {
 		return o

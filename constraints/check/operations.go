@@ -10,7 +10,7 @@ import (
 	"mgtrace/types"
 )
 
-// staticObjects resolves "global", and "… from ::x", which declares ::x
+// staticObjects resolves "global", and "… from ::x" and "embed … in ::x", which declare ::x
 // where nothing else does: its stores must be captured.
 func (c *checker) staticObjects() {
 	for _, s := range c.file.Stmts {
@@ -23,6 +23,10 @@ func (c *checker) staticObjects() {
 			c.addGlobal(s.File, s.Name, s.Pos)
 		case *syntax.Root:
 			c.impliedGlobal(s.From)
+		case *syntax.Embed:
+			if s.Global != nil {
+				c.impliedGlobal(s.Global)
+			}
 		case *syntax.Member:
 			if s.From != nil {
 				c.impliedGlobal(s.From)
@@ -121,6 +125,11 @@ func (c *checker) operations() {
 			c.allocator(s)
 		case *syntax.Check:
 			c.check(s)
+		}
+	}
+	for i := range c.spec.Rows {
+		if r := &c.spec.Rows[i]; r.Type.Intrusive {
+			c.errorf(r.Pos, "%s is entered, and has no nodes but those that calls or pointers make", r.Type.Name)
 		}
 	}
 	for _, m := range c.spec.Members {

@@ -191,7 +191,11 @@ func (e *env) addrOf(x *check.AddrOf) value {
 	} else if id, ok := e.v.NodeAt(l.addr - 1); ok {
 		tgt.Past = id // an array without elements
 	}
-	return e.pointer(tgt, nil, x.Place.Type)
+	v := e.pointer(tgt, nil, x.Place.Type)
+	if v.obj == 0 && e.rec != nil && mayBegin(x) {
+		e.rec.dep(Dep{Kind: DepBytes, Addr: l.addr, Size: uint64(max(1, x.Place.Type.Size))})
+	}
+	return v
 }
 
 func (e *env) unary(x *check.Unary) value {

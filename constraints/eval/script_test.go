@@ -354,6 +354,32 @@ few:   node X; X.n == 1 => COUNT(node Y: ::head.slot[Y.key % 2] == Y) == 1;
 pair:  node X, Y; ::head.slot[Y.key % 2] == X and X ->(next) Y => X.n == Y.n;
 reach: node X; X.n == 0 => ::head.slot[0] == X or ::head.slot[0] ->> X;
 `, []shape{{"node", 24, []uint64{8, 16}, []uint64{0, 4}, false}}},
+	"pool": {`
+struct node { int key; int n; struct node *next, *other; };
+struct head { struct node *first; int used; struct node cells[5]; };
+type node edges (next);
+embed node in ::head at cells;
+node.LEN; node X; X.LEN = (X.next).LEN + 1;
+keys:  node X, Y; X.next == Y => Y.key >= X.key;
+in:    node X; X.INDEGREE <= 1;
+other: node X; X.other == NULL or X.other.n < 3;
+live:  node X; X.next == NULL or (X.next).EXISTS == TRUE;
+few:   COUNT(node X: X.key == 1) <= 2;
+acyc:  node X, Y; X ->> Y => Y !->> X;
+`, []shape{{"node", 24, []uint64{8, 16}, []uint64{0, 4}, false}}},
+	"named pool": {`
+struct node { int key; int n; struct node *next, *other; };
+struct head { struct node *first; int used; struct node cells[5]; };
+type node edges (next, other);
+embed node in ::head at cells;
+len:   node X; ::head.first ->>(next) X => X.n < 3;
+first: node X; ::head.first == X => X.key <= ::head.used;
+cells: for I in 0 to 4, ::head.cells[I].next == NULL or ::head.cells[I].key < 3;
+from:  node X; X.key == 2 => X == ::head.cells[1] or ::head.cells[1] ->> X;
+back:  for I in 0 to 4, ::head.cells[I].next.other == ::head.cells[I] or ::head.cells[I].n != 1;
+in:    node X; X.INDEGREE <= 2;
+some:  node X; X.n == 2 => COUNT(node Y: Y.next == X) <= 1;
+`, []shape{{"node", 24, []uint64{8, 16}, []uint64{0, 4}, false}}},
 	"slotted": {`
 struct node { int key; int room; struct node *next; };
 struct table { int room; int n; struct node **slot; struct node *few[2]; struct table *next; };
@@ -460,6 +486,14 @@ func newScript(tb testing.TB, name string, seed uint64) *script {
 	case "apart":
 		defined.enters = 40
 	}
+	if name == "pool" || name == "named pool" {
+		k := &shape{"", 24, []uint64{8, 16}, []uint64{0, 4}, false}
+		for i := range trace.Addr(5) {
+			cell := staticMemory + 16 + 24*i
+			defined.live = append(defined.live, cell)
+			defined.kind[cell] = k
+		}
+	}
 	defined.inner = name == "stack" || name == "pushed"
 	if name == "unread" {
 		defined.wild = 3 // pointers into the middle read what else is unread
@@ -471,6 +505,8 @@ func newScript(tb testing.TB, name string, seed uint64) *script {
 			head.pointers, head.numbers = []uint64{0, 8}, nil
 		case "slotted":
 			head.numbers = []uint64{8, 12}
+		case "pool", "named pool":
+			head = &shape{"", 136, []uint64{0}, []uint64{8}, false}
 		case "table":
 			head = &shape{"", 800, []uint64{0, 8, 400, 784, 792}, nil, false}
 		}

@@ -93,6 +93,10 @@ func sitesOf(x check.Expr, inner uint64, alone func(*check.Aggregate) site, out 
 			s.hi = s.lo + max(x.Type.Size, int64(x.BitOffset+x.BitSize+7)/8)
 		}
 		addAll(s, x.Place.Base, chainsOf(&x.Place))
+	case *check.AddrOf:
+		if mayBegin(x) {
+			addAll(site{hi: -1}, x.Place.Base, chainsOf(&x.Place))
+		}
 	case *check.FieldN:
 		add(site{hi: -1}, x.Base)
 	case *check.Attr:
@@ -124,6 +128,17 @@ func sitesOf(x check.Expr, inner uint64, alone func(*check.Aggregate) site, out 
 	}
 	children(x, func(y check.Expr) { out = sitesOf(y, inner, alone, out) })
 	return out
+}
+
+// mayBegin: what lies at a place in static memory is a node from the first write to it on.
+func mayBegin(x *check.AddrOf) bool {
+	switch b := x.Place.Base.(type) {
+	case *check.GlobalRef:
+		return b.Divided
+	case *check.AddrOf:
+		return mayBegin(b)
+	}
+	return false
 }
 
 // pinned recognises ::list.head == X, ::table.bucket[X.key % 64] == X, and T.slots[X.key % T.room] == X, where the cells are those of

@@ -24,7 +24,7 @@ func (g *Graph) Trail() { g.trailTo(g.hist.Now()) }
 // than which objects there were, and of those before for all (Exact). A program that has broken its list may go round in it for long.
 func (g *Graph) Coast() {
 	g.Exact()
-	g.coasts = g.writesCanWait()
+	g.coasts = g.writesCanWait() && len(g.spec.Rows) == 0
 }
 
 func (g *Graph) trailTo(end mgpp.Timestamp) {
@@ -114,6 +114,8 @@ func (g *Graph) Concerned(addr trace.Addr, size uint64) (o ObjID, sure bool) {
 	b := g.objs.at(o)
 	end, hi := b.Addr+trace.Addr(b.Size), addr+trace.Addr(size)
 	switch {
+	case b.Divided && g.rows.in(b.Host, addr, hi):
+		return 0, false
 	case g.counting && b.Death == 0 && b.counts(addr, hi):
 		return 0, false
 	case b.Death != 0 || hi <= b.Addr || addr >= end:

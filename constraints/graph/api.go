@@ -20,9 +20,10 @@ type Object struct { // what checks ask for is in front: there are as many as th
 	Birth   mgpp.Timestamp
 	Death   mgpp.Timestamp // 0: alive
 	Global  int32          // index in Spec.Globals plus 1; 0: no global
-	Member  int32          // index in Spec.Members plus 1 of the directive that entered it; 0: not intrusive; below 0: pointers made it (Spec.Reaches)
+	Member  int32          // index in Spec.Members plus 1 of the directive that entered it; 0: not intrusive; below 0: pointers made it (Spec.Reaches), or a write (Spec.Rows)
 	Ordinal int32          // "qdtree#3" is the third object of its type
 	Guessed bool           // its type is known by its size alone
+	Divided bool           // an object in static memory, parts of which are nodes (Spec.Rows)
 }
 
 // Typing assigns types to allocations.

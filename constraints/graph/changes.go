@@ -229,7 +229,7 @@ func (g *Graph) changedBy(op *mgpp.Op, c *Changes) {
 func (g *Graph) wrote(v mgpp.View, hint mgpp.NodeID, lo, hi trace.Addr, t mgpp.Timestamp, c *Changes) {
 	typed := false
 	g.overlapping(v, hint, lo, hi, t, func(o ObjID, a, b int64) {
-		typed = true
+		typed = typed || !g.bare(o)
 		if g.objs.at(o).matters(a, b) {
 			c.Of(o).Mask |= Parts(a, b, g.Size(o, t))
 		}

@@ -37,6 +37,7 @@ type Graph struct {
 	far        []uint64              // offsets that have more than 31 bits
 	loose      map[mgpp.NodeID][]ref // pointers into blocks where no object is, or past their ends
 	members    members
+	rows       rows
 	places     places
 	turns      []turn // of reached nodes, by time
 	lives      func(ObjID) bool
@@ -288,6 +289,9 @@ func (g *Graph) Name(o ObjID) string {
 	switch {
 	case b.Global > 0:
 		return "::" + g.spec.Globals[b.Global-1].Name
+	case b.Member <= inRow:
+		r := &g.spec.Rows[inRow-b.Member]
+		return r.Name(r.From(int64(b.Addr - g.rows.base(b.Host))))
 	case b.Type == nil:
 		return fmt.Sprintf("block#%d", b.Host)
 	}
@@ -331,7 +335,7 @@ func (g *Graph) born(id mgpp.NodeID, t mgpp.Timestamp, carried bool) {
 		}
 		o.Global, o.Addr, o.Size = int32(i+1), n.Start, n.Size
 		if o.Type = g.typeOfGlobal(i); o.Type == nil {
-			lay = untyped(g.spec.Globals[i].Layout)
+			lay = g.untypedGlobal(i)
 		}
 		carried = true
 	} else {
@@ -352,8 +356,12 @@ func (g *Graph) born(id mgpp.NodeID, t mgpp.Timestamp, carried bool) {
 		carried = carried || n.Before
 		o.Addr, o.Size = n.Start+trace.Addr(off), n.Size-uint64(off)
 	}
-	g.count(g.add(o, lay, carried), n)
+	obj := g.add(o, lay, carried)
+	g.count(obj, n)
 	g.embedded(o, carried)
+	if o.Global != 0 {
+		g.hold(obj, t)
+	}
 	if n.Before {
 		g.awaited(id, t)
 	}
@@ -469,7 +477,7 @@ func (g *Graph) add(o Object, lay *layout, carried bool) ObjID {
 			g.objs.at(*first).alone = false
 		}
 	}
-	g.places.put(o.ID, o.Addr, o.Addr+trace.Addr(o.Size), g.lives)
+	g.place(&o)
 	g.overhangs(g.objs.at(o.ID), 0)
 	if g.defers() {
 		g.wait(o.ID).turned = true
@@ -630,6 +638,7 @@ func (g *Graph) reachedAnew(o ObjID, size uint64, t mgpp.Timestamp) {
 
 // written re-reads the cells that a write touched.
 func (g *Graph) written(op *mgpp.Op, t mgpp.Timestamp) {
+	g.bear(op, t)
 	brief := mgpp.Brief{Kind: op.Kind, Addr: op.Addr, Size: op.Size}
 	g.overlapping(g.at(t), op.Node, op.Addr, op.Addr+trace.Addr(op.Size), t, func(o ObjID, lo, hi int64) {
 		g.refreshBy(o, lo, hi, &brief, t)

@@ -353,6 +353,54 @@ embed link in cache at shards.head;
 	expect(t, g, h.At(h.Now()), "cache#1.all -> link#2", "link#1.next -> link#3")
 }
 
+// Elements of an array in static memory are nodes from the first write to them on, those that hold something from the start. What
+// leads to one that is none yet leads there as soon as it is one.
+func TestRows(t *testing.T) {
+	spec := graphtest.Spec(t, "struct node { long key; struct node *next, *prev; };\ntype node;\nglobal pool;\n", nil)
+	const pool = trace.Addr(0x1008)
+	spec.Rows = []check.Row{{Type: spec.Types[0], Offset: 8, Dims: []check.Dim{{Count: 6, Stride: 24}}, Names: []string{"::pool", ""}}}
+	h := mgpp.New(mgpp.Options{})
+	g := graph.New(spec, h, typing{spec}, graph.Options{})
+	image := make([]byte, 8+6*24)
+	image[8+4*24] = 1
+	apply(t, h, trace.Event{Kind: trace.KindGlobal, Aux: 1, Addr: pool - 8, Size: uint64(len(image)), Data: image})
+	at := func(i, off int) trace.Addr { return pool + trace.Addr(24*i+off) }
+	names := func(want ...string) {
+		t.Helper()
+		g.Advance()
+		var got []string
+		for _, o := range g.Live(spec.Types[0], h.Now(), nil) {
+			got = append(got, g.Name(o))
+		}
+		slices.Sort(got)
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("at %d (-want +got):\n%s", h.Now(), d)
+		}
+	}
+	names("::pool[4]")
+	put(t, h, pool-8, 1) // beside them
+	apply(t, h, trace.Event{Kind: trace.KindBulk, Name: "memset", Addr: pool, Size: 6 * 24, Data: make([]byte, 6*24)})
+	names("::pool[4]")
+	put(t, h, at(1, 8), at(2, 0))
+	names("::pool[1]", "::pool[4]")
+	expect(t, g, h.At(h.Now()))
+	led := h.Now()
+	put(t, h, at(2, 16), 0)
+	names("::pool[1]", "::pool[2]", "::pool[4]")
+	expect(t, g, h.At(h.Now()), "::pool[1].next -> ::pool[2]")
+	expect(t, g, h.At(led))
+	some := make([]byte, 4*24) // from the middle of one on, beyond the last
+	some[12+16] = 1
+	apply(t, h, trace.Event{Kind: trace.KindBulk, Name: "memcpy", Addr: at(4, 12), Size: uint64(len(some)), Data: some})
+	names("::pool[1]", "::pool[2]", "::pool[4]", "::pool[5]")
+	if o := g.At(h.At(h.Now()), at(0, 0)); len(o) != 0 {
+		t.Errorf("where no node is yet: %v", o)
+	}
+	if o := g.At(h.At(h.Now()), pool-8); len(o) != 1 || g.Name(o[0]) != "::pool" {
+		t.Errorf("beside them: %v", o)
+	}
+}
+
 func TestParts(t *testing.T) {
 	for _, test := range []struct {
 		lo, hi int64

@@ -38,7 +38,7 @@ type place struct {
 }
 
 func newMembers(spec *check.Spec) members {
-	m := members{some: len(spec.Members)+len(spec.Reaches) > 0}
+	m := members{some: len(spec.Members)+len(spec.Reaches)+len(spec.Rows) > 0}
 	if m.some {
 		m.apart = len(spec.Reaches) == 0
 		m.places = map[placeKey]*place{}

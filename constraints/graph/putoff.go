@@ -80,7 +80,7 @@ func (g *Graph) overlook() {
 	switch {
 	case g.put.looked < need:
 		g.put.enough = need
-	case g.defers() && !g.counting:
+	case g.defers() && !g.counting && len(g.spec.Rows) == 0:
 		g.put.blind, g.put.lost = true, true
 	default:
 		g.put.enough = 2 * g.put.looked
@@ -129,9 +129,12 @@ func (g *Graph) putsOff(op *mgpp.Op) bool {
 	t := op.Time
 	switch op.Kind {
 	case mgpp.OpStore, mgpp.OpBulk, mgpp.OpUnread:
+		if g.bears(op) {
+			return g.lookFirst()
+		}
 		typed := false
 		g.overlapping(g.at(t), op.Node, op.Addr, op.Addr+trace.Addr(op.Size), t, func(o ObjID, lo, hi int64) {
-			typed = true
+			typed = typed || !g.bare(o)
 			if g.objs.at(o).matters(lo, hi) {
 				g.touched(o, lo, hi, &mgpp.Brief{}, t)
 			}

@@ -84,7 +84,7 @@ func (g *Graph) leadingTo(o ObjID, lo, hi uint64) []ref {
 // reached is the Object.Member of a node that pointers made.
 const reached = -1
 
-// turn is the birth or death of a reached node.
+// turn is the birth or death of a reached node, or the birth of an element in static memory.
 type turn struct {
 	time mgpp.Timestamp
 	obj  ObjID
@@ -95,6 +95,7 @@ func (g *Graph) turnedBy(t mgpp.Timestamp, c *Changes) {
 	i := sort.Search(len(g.turns), func(i int) bool { return g.turns[i].time >= t })
 	for ; i < len(g.turns) && g.turns[i].time == t; i++ {
 		g.turned(g.turns[i].obj, t, c)
+		c.Untyped = c.Untyped || g.objs.at(g.turns[i].obj).Member <= inRow // nothing was there before
 	}
 }
 

@@ -80,6 +80,11 @@ func (g *Graph) nested(t *check.NodeType) bool {
 			return true
 		}
 	}
+	for i := range g.spec.Rows {
+		if r := &g.spec.Rows[i]; r.Type == t && !g.unread(r.Global) {
+			return true
+		}
+	}
 	return false
 }
 

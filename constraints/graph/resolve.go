@@ -78,6 +78,9 @@ func (g *Graph) containing(tgt mgpp.Target, t mgpp.Timestamp, f func(ObjID)) {
 	addr := trace.Addr(tgt.Value)
 	if tgt.State == mgpp.Points {
 		for _, o := range g.of(tgt.Node) {
+			if g.bare(o) && g.rows.in(tgt.Node, addr, addr+1) {
+				continue // an element, or what none is yet
+			}
 			if b := g.objs.at(o); addr >= b.Addr && uint64(addr-b.Addr) < g.Size(o, t) && g.Alive(o, t) {
 				f(o)
 			}

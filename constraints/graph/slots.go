@@ -80,7 +80,7 @@ func (g *Graph) leadsBy(p *places, value uint64) (to ObjID, off uint64, known bo
 	}
 	b := g.objs.at(o)
 	off = value - uint64(b.Addr)
-	return o, off, b.Death == 0 && (b.Member == 0 || g.members.apart) && value >= uint64(b.Addr) && off < b.Size
+	return o, off, b.Death == 0 && !b.Divided && (b.Member == 0 || g.members.apart) && value >= uint64(b.Addr) && off < b.Size
 }
 
 // led is leads for a pointer that has been stored at a time: by then the object was there, and it

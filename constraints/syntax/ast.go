@@ -115,11 +115,12 @@ type (
 		Name string
 		Func string
 	}
-	// Embed is "embed T in Host at f;".
+	// Embed is "embed T in Host at f;", or "embed T in ::x;" and "embed T in ::x at f;" (Global).
 	Embed struct {
 		At
 		Type, Host Ident
-		Member     Path
+		Global     *GlobalName
+		Member     Path // "": x itself
 	}
 	// Member is "enter T at F(n) if e;" or "leave …". Arg 0: the returned pointer.
 	// "enter T from ::g.f;" (From) and "enter T from U.f;" (Of, Field) have no Func.

@@ -211,7 +211,16 @@ func (p *parser) embed() {
 	e := &Embed{At: At{p.next().pos}}
 	e.Type = p.ident("the type of the member")
 	p.expectWord("in", "and the type that holds it after the type of the member")
-	e.Host = p.ident("the type that holds the member")
+	if p.tok().is("::") {
+		e.Global = p.globalName().(*GlobalName)
+		if p.acceptWord("at") {
+			e.Member = p.path()
+		}
+		p.end("the object")
+		p.add(e)
+		return
+	}
+	e.Host = p.ident("the type that holds the member, or an object in static memory, such as ::pool,")
 	p.expectWord("at", "and the member after the type that holds it")
 	e.Member = p.path()
 	p.end("the member")

@@ -57,7 +57,14 @@ func StmtString(s Stmt) string {
 	case *Local:
 		return fmt.Sprintf("local %s in %s;", s.Name, rawString(s.Func))
 	case *Embed:
-		return fmt.Sprintf("embed %s in %s at %s;", s.Type.Name, s.Host.Name, s.Member.Name)
+		host := s.Host.Name
+		if s.Global != nil {
+			host = ExprString(s.Global)
+		}
+		if s.Member.Name != "" {
+			host += " at " + s.Member.Name
+		}
+		return fmt.Sprintf("embed %s in %s;", s.Type.Name, host)
 	case *Together:
 		return fmt.Sprintf("together %s;", idents(s.Types))
 	case *NoEnd:

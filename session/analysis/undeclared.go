@@ -15,8 +15,9 @@ import (
 )
 
 // A pointer may lead to what has the right type, and is no node since the specification does not declare
-// it: the head of a ring in static memory, or inside of a block of another type. Or it leads to an element of an array
-// that is declared in static memory, where there are no nodes. What is there is not recorded, or not looked at. So what depends on it is not judged, and a warning says what to declare.
+// it: the head of a ring in static memory, an element of an array there, or what lies inside of a block of another type. Or it leads to
+// an element that nothing has been written to, which is no node yet. What is there is not recorded, or not looked at. So what depends on
+// it is not judged, and a warning says what to declare.
 type undeclared struct {
 	places []string   // at most maxUndeclared
 	labels [][]string // by place: of the constraints
@@ -68,21 +69,22 @@ func (a *Analysis) undeclaredAt(addr trace.Addr, block mgpp.NodeID, raw bool) st
 		if !ok || v.Type == nil {
 			return ""
 		}
-		if _, of := a.member(v.Type, int64(addr-im.Bias)-v.Loc.Offset); of == nil && !raw {
+		path, of := a.member(v.Type, int64(addr-im.Bias)-v.Loc.Offset)
+		if of == nil && !raw {
 			return ""
 		}
-		return fmt.Sprintf("%s in static memory (%s:%d), which `global %s;` declares; without that,", v.Name, symbol.Short(v.File), v.Line, v.Name)
+		declare := a.embedding(v.Name, v.Type, path, of)
+		if declare == "" {
+			declare = "global " + v.Name + ";"
+		}
+		return fmt.Sprintf("%s in static memory (%s:%d), which `%s` declares; without that,", v.Name, symbol.Short(v.File), v.Line, declare)
 	}
 	if block == 0 {
 		return ""
 	}
 	n := a.Hist.Node(block)
 	if i := int(n.Global) - 1; i >= 0 && i < len(a.spec.Globals) {
-		g := &a.spec.Globals[i]
-		if _, of := a.member(g.Layout, int64(addr-n.Start)); of == nil || g.Layout.Kind != types.Array {
-			return ""
-		}
-		return fmt.Sprintf("an element of ::%s in static memory, and elements of an array are no nodes there:", g.Name)
+		return a.unheld(i, int64(addr-n.Start))
 	}
 	e := a.Typing.Evidence(n.Alloc, n.Stack)
 	off := int64(addr-n.Start) - e.Offset
@@ -104,6 +106,44 @@ func (a *Analysis) undeclaredAt(addr trace.Addr, block mgpp.NodeID, raw bool) st
 		}
 	}
 	return fmt.Sprintf("%s of a block of %s, which `%s` declares; without that,", path, e.Type.Name, declare)
+}
+
+// unheld says what lies at an offset of a declared object in static memory and is no node; "": nothing that could be one.
+func (a *Analysis) unheld(i int, off int64) string {
+	g := &a.spec.Globals[i]
+	path, of := a.member(g.Layout, off)
+	if of == nil {
+		return ""
+	}
+	for k := range a.spec.Rows {
+		r := &a.spec.Rows[k]
+		if e := r.From(off); r.Global == i && e < r.Count() && r.At(e) <= off && typing.SameType(r.Type.Layout, of) {
+			return fmt.Sprintf("an element of ::%s in static memory to which nothing has been written:", g.Name)
+		}
+	}
+	if declare := a.embedding(g.Name, g.Layout, path, of); declare != "" {
+		return fmt.Sprintf("::%s in static memory, where `%s` declares nodes; without that,", g.Name, declare)
+	}
+	if g.Layout.Kind == types.Array {
+		return fmt.Sprintf("an element of ::%s in static memory, which is no node:", g.Name)
+	}
+	return ""
+}
+
+// embedding is the directive that makes nodes of what an object in static memory holds at a path; "": it is one itself, or its type
+// is not declared.
+func (a *Analysis) embedding(name string, whole *types.Type, path string, of *types.Type) string {
+	if whole == of || of == nil {
+		return ""
+	}
+	i := slices.IndexFunc(a.spec.Types, func(t *check.NodeType) bool { return t.Layout != nil && !t.Array && typing.SameType(t.Layout, of) })
+	if i < 0 {
+		return ""
+	}
+	if path != "" {
+		path = " at " + path
+	}
+	return fmt.Sprintf("embed %s in ::%s%s;", a.spec.Types[i].Name, name, path)
 }
 
 // member is what lies at an offset of a type and is of a type that nodes or their members have: its path,
