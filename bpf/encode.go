@@ -171,7 +171,7 @@ func encodeFunc(f *probe.Func, skip addrRange, traced bool) funcDesc {
 		d.Role = fnPosix
 	case probe.RoleStrdup:
 		d.Role = fnStrdup
-	case probe.RoleMalloc:
+	case probe.RoleMalloc, probe.RoleRealloc:
 		if f.Declared {
 			d.Role, d.Len = fnGives, uint8(f.Size)
 		}

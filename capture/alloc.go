@@ -18,7 +18,9 @@ type allocCall struct {
 	known bool   // size is known
 	tail  bool   // it jumped to another allocator, which returns in its place
 	chunk uint64 // of a declared allocator's call: the most that it took from another one, bytes
-	whole bool   // of a declared free: of a piece that is all of what was taken for it
+	whole bool   // of a declared allocator's call: ptr is a piece that is all of what was taken for it
+	old   uint64 // of a declared allocator's call that resizes a block: how large that was; 0: it is not known
+	ended bool   // that the block at ptr is no more has been told
 	stack []trace.Addr
 }
 
@@ -41,11 +43,31 @@ func (a *Assembler) enterAlloc(t *thread, h *Hit, f int) {
 		return
 	}
 	c.stack = a.backtrace(t, h)
-	c.whole = fn.Role == probe.RoleFree && fn.Declared && a.live != nil && a.live.at[c.ptr].whole
+	if fn.Declared && fn.Ptr > 0 {
+		b := a.live.at[c.ptr]
+		c.whole, c.old = b.whole, b.size
+	}
+	c.ended = c.ptr != 0 && a.frees(&c)
 	t.allocs = append(t.allocs, c)
-	if fn.Role == probe.RoleFree && c.ptr != 0 {
+	if c.ended {
 		a.freed(h, &c)
 	}
+}
+
+// frees: the call is one of free, or one of a declared allocator that resizes its block to nothing.
+func (a *Assembler) frees(c *allocCall) bool {
+	f := &a.plan.Funcs[c.fn]
+	return f.Role == probe.RoleFree || f.Role == probe.RoleRealloc && f.Declared && c.known && c.size == 0 && c.ptr != 0
+}
+
+// resizes: the thread is inside of a declared allocator's call that resizes the block in which an address lies. What that writes
+// there is not the program's: it has put what was left behind into a list of free ones, say.
+func (t *thread) resizes(addr uint64) bool {
+	if len(t.allocs) == 0 {
+		return false
+	}
+	c := &t.allocs[0]
+	return !c.ended && addr-c.ptr < c.old
 }
 
 // alloc takes an outermost call that an engine has followed itself.
@@ -127,9 +149,13 @@ func (a *Assembler) complete(t *thread, h *Hit, c *allocCall, block uint64) {
 	if role == probe.RoleFree {
 		block = 0 // what it returns is none
 	}
+	kept := uint64(0)
+	if role == probe.RoleRealloc && a.plan.Funcs[c.fn].Declared && !c.ended {
+		kept = min(c.old, c.size)
+	}
 	a.tellInner(t, h, block, c.size)
 	if block == 0 {
-		a.release(t, 0, 0)
+		a.release(t, 0, 0, 0)
 	}
 	switch role {
 	case probe.RoleFree:
@@ -139,7 +165,7 @@ func (a *Assembler) complete(t *thread, h *Hit, c *allocCall, block uint64) {
 	default:
 		a.allocated(t, h, c, block)
 	}
-	a.release(t, block, c.size)
+	a.release(t, block, c.size, kept)
 }
 
 func (a *Assembler) allocated(t *thread, h *Hit, c *allocCall, block uint64) {
@@ -169,7 +195,9 @@ func (a *Assembler) allocated(t *thread, h *Hit, c *allocCall, block uint64) {
 
 func (a *Assembler) reallocated(t *thread, h *Hit, c *allocCall, block uint64) {
 	switch {
-	case c.ptr == 0:
+	case block == 0 && c.size == 0 && (c.ptr == 0 || c.ended):
+		return // nothing was asked for
+	case c.ptr == 0, c.ended:
 		a.allocated(t, h, c, block)
 		return
 	case block == 0 && c.size == 0: // glibc: realloc(p, 0) frees
@@ -188,6 +216,12 @@ func (a *Assembler) reallocated(t *thread, h *Hit, c *allocCall, block uint64) {
 			kind = trace.KindAlloc // the piece has been freed, and it is not that one which moves
 		}
 	}
+	if c.old > 0 && a.live.at[c.ptr].size == 0 {
+		kind = trace.KindAlloc // likewise, with its chunk
+	}
+	if block != c.ptr && a.live != nil {
+		a.divide(h, c, block)
+	}
 	e := a.allocEvent(h, c, kind)
 	e.Addr = trace.Addr(block)
 	if kind == trace.KindRealloc {
@@ -196,6 +230,9 @@ func (a *Assembler) reallocated(t *thread, h *Hit, c *allocCall, block uint64) {
 	if a.live != nil {
 		a.live.remove(c.ptr)
 		a.live.add(block, c.size, c.fn)
+		if c.chunk > 0 && !divides(c) || c.whole && c.chunk == 0 && block == c.ptr {
+			a.live.whole(block)
+		}
 	}
 	a.send(e)
 	if block != c.ptr && a.live != nil {

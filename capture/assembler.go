@@ -179,7 +179,7 @@ func (a *Assembler) dispatch(t *thread, h *Hit) {
 	case Thread:
 		a.send(a.event(h, trace.KindThreadStart))
 	case ThreadExit:
-		a.release(t, 0, 0)
+		a.release(t, 0, 0, 0)
 		a.endFrames(t, h)
 		a.send(a.event(h, trace.KindThreadExit))
 		a.threads.Delete(h.Thread)
@@ -354,7 +354,7 @@ func (a *Assembler) unwound(t *thread, h *Hit) {
 		t.allocs = t.allocs[:n]
 		if n == 0 {
 			a.tellInner(t, h, 0, 0)
-			a.release(t, 0, 0)
+			a.release(t, 0, 0, 0)
 		}
 	}
 }

@@ -403,6 +403,80 @@ alloc calloc 7000 size 6 pc 8007 zeroed
 alloc calloc 7100 size 100 pc 8007 zeroed
 alloc pool_get 5000 size 16 pc 9007
 store 7000 size 1 01`},
+		{"a declared allocator resizes by what it is made of", func(m *machine) {
+			m.call(fResize, 900, 0, 16)
+			m.call(fRealloc, 800, 0, 32)
+			m.ret(fRealloc, 800, 5000)
+			m.ret(fResize, 900, 5016) // behind a header
+			m.call(fResize, 900, 5016, 24)
+			m.call(fRealloc, 800, 5000, 40)
+			m.ret(fRealloc, 800, 6000)
+			m.store(850, 6000, 24)         // the header
+			m.store(850, 6024, 9, 1, 2, 3) // of what was there
+			m.store(850, 6031, 9, 8, 8)    // the first of these three bytes, too
+			m.store(850, 6040, 9)          // behind the block
+			m.ret(fResize, 900, 6016)
+			m.call(fResize, 900, 6016, 1<<40)
+			m.call(fRealloc, 800, 6000, 1<<40)
+			m.ret(fRealloc, 800, 0)
+			m.ret(fResize, 900, 0)
+			m.call(fResize, 900, 6016, 0)
+			m.call(fFree, 800, 6000)
+			m.ret(fFree, 800, 0)
+			m.ret(fResize, 900, 0)
+			m.call(fResize, 900, 0, 0)
+			m.ret(fResize, 900, 0)
+		}, `
+alloc pool_resize 5016 size 16 pc 9007
+realloc pool_resize 5016 → 6016 size 24 pc 9007
+store 6032 size 2 0808
+refused pool_resize 6016 size 1099511627776 pc 9007
+free pool_resize 6016 size 0 pc 9007`},
+		{"a declared allocator resizes by others of its own", func(m *machine) {
+			for _, p := range []uint64{5000, 7000} {
+				m.call(fGet, 900, 1)
+				m.ret(fGet, 900, p)
+			}
+			m.call(fResize, 900, 5000, 24)
+			m.call(fGet, 800, 1)
+			m.ret(fGet, 800, 6000)
+			m.store(850, 6000, 1)
+			m.store(850, 7000, 2) // another one of the program's
+			m.call(fPut, 800, 5000)
+			m.store(750, 5000, 3) // its list
+			m.ret(fPut, 800, 0)
+			m.store(850, 6016, 4)
+			m.ret(fResize, 900, 6000)
+			m.call(fResize, 900, 6000, 32) // in place
+			m.store(850, 6008, 5)
+			m.store(850, 6024, 6)
+			m.ret(fResize, 900, 6000)
+			m.call(fPut, 900, 6000)
+			m.ret(fPut, 900, 0)
+		}, `
+alloc pool_get 5000 size 16 pc 9007
+alloc pool_get 7000 size 16 pc 9007
+store 7000 size 1 02
+realloc pool_resize 5000 → 6000 size 24 pc 9007
+store 6016 size 1 04
+realloc pool_resize 6000 → 6000 size 32 pc 9007
+store 6024 size 1 06
+free pool_put 6000 size 0 pc 9007`},
+		{"a declared allocator takes over a block of the library's, and gives it back", func(m *machine) {
+			m.call(fMalloc, 900, 8)
+			m.uret(fMalloc, 900, 5000)
+			m.call(fResize, 900, 5000, 16)
+			m.call(fMalloc, 800, 16)
+			m.uret(fMalloc, 800, 6000)
+			m.call(fFree, 800, 5000)
+			m.ret(fFree, 800, 0)
+			m.ret(fResize, 900, 6000)
+			m.call(fFree, 900, 6000)
+			m.ret(fFree, 900, 0)
+		}, `
+alloc malloc 5000 size 8 pc 9007
+realloc pool_resize 5000 → 6000 size 16 pc 9007
+free free 6000 size 0 pc 9007`},
 		{"watched calls nest and return", func(m *machine) {
 			m.call(fInsert, 900, 1)
 			m.call(fInsert, 800, 2)

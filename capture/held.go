@@ -13,6 +13,9 @@ import (
 // returns, and until then it is held back. What it writes to what the program has already, a live block or a declared object in
 // static memory, is told at once: other threads go on meanwhile. But for what may lead to the block
 // that is to come. A pointer leads to the node that was there when it was stored, so it is told when the block has been.
+//
+// One that resizes a block copies: what it writes to the part of the new block that the old one had is older than the call, since
+// the event of that carries it over, and what it writes to the old one (a link, when it has put that into a list) is its own business.
 
 // maxHeld bounds the writes that are kept back inside a declared allocator.
 const maxHeld = 1 << 16
@@ -79,7 +82,7 @@ func (a *Assembler) keep(t *thread, e *trace.Event) {
 		return
 	}
 	told := false
-	if !a.moves(t) && a.groundAt(uint64(e.Addr)) != nobodys {
+	if !a.moves(t) && a.groundAt(uint64(e.Addr)) != nobodys && !t.resizes(uint64(e.Addr)) {
 		if told = !a.waits(t, e); told {
 			a.send(e)
 		} else {
@@ -119,7 +122,7 @@ const firstPage = 1 << pageShift
 // to the block that it will return is not known then.
 func (a *Assembler) releaseOlder(t *thread) {
 	n := len(t.held.all) / 2
-	a.sendHeld(t, t.held.all[:n], 0, 0)
+	a.sendHeld(t, t.held.all[:n], 0, 0, 0)
 	t.held.all = slices.Delete(t.held.all, 0, n)
 }
 
@@ -141,13 +144,14 @@ func (a *Assembler) moves(t *thread) bool {
 	return !f.Declared && (f.Role == probe.RoleRealloc || f.Role == probe.RoleReallocArray)
 }
 
-// release sends the writes held back that go to [addr, addr+size) or to what the program
-// has, and drops the others.
-func (a *Assembler) release(t *thread, addr, size uint64) {
+// release sends the writes held back that go to [addr+kept, addr+size) or to what the program
+// has, and drops the others. kept is how much there was in the block that this one was made of: what was
+// stored there is older.
+func (a *Assembler) release(t *thread, addr, size, kept uint64) {
 	if len(t.held.all) == 0 {
 		return
 	}
-	a.sendHeld(t, t.held.all, addr, size)
+	a.sendHeld(t, t.held.all, addr, size, kept)
 	clear(t.held.all)
 	t.held.all, t.held.waits = t.held.all[:0], t.held.waits[:0]
 }
@@ -160,7 +164,7 @@ func (a *Assembler) releaseWaiting(t *thread) {
 	t.held.waits = t.held.waits[:0]
 	for i := range t.held.all {
 		w := &t.held.all[i]
-		if !w.told && a.groundAt(uint64(w.Addr)) != nobodys {
+		if !w.told && a.groundAt(uint64(w.Addr)) != nobodys && !t.resizes(uint64(w.Addr)) {
 			w.told = true
 			a.ev = w.Event
 			a.send(&a.ev)
@@ -194,6 +198,16 @@ func (a *Assembler) givenOut(t *thread, addr, size uint64, by int) {
 	}
 }
 
+// beginAt takes what lies in [lo, hi) off the front of a write, and says whether anything is left.
+func beginAt(e *trace.Event, lo, hi uint64) bool {
+	if at := uint64(e.Addr); at >= lo && at < hi {
+		n := min(hi-at, e.Size)
+		e.Addr, e.Size = e.Addr+trace.Addr(n), e.Size-n
+		e.Data = e.Data[min(n, uint64(len(e.Data))):]
+	}
+	return e.Size > 0
+}
+
 // endAt ends a write at an address in it.
 func endAt(e *trace.Event, end uint64) {
 	e.Size = end - uint64(e.Addr)
@@ -201,16 +215,19 @@ func endAt(e *trace.Event, end uint64) {
 }
 
 // sendHeld sends those of some writes held back that release sends.
-func (a *Assembler) sendHeld(t *thread, held []heldWrite, addr, size uint64) {
+func (a *Assembler) sendHeld(t *thread, held []heldWrite, addr, size, kept uint64) {
 	moves := a.moves(t)
 	for i := range held {
+		if kept > 0 && !beginAt(&held[i].Event, addr, addr+kept) {
+			continue
+		}
 		at := uint64(held[i].Addr)
 		// What was stored where the bytes were moved to was stored before that, or
 		// is what was moved: the realloc accounts for it.
 		if moves && at-addr < size {
 			continue
 		}
-		if moves || at-addr < size || !held[i].told && a.groundAt(at) != nobodys {
+		if moves || at-addr < size || !held[i].told && a.groundAt(at) != nobodys && !t.resizes(at) {
 			a.ev = held[i].Event
 			// An allocator that clears its chunk writes beyond the first piece of it; where another one lies there already
 			// it has overrun this one.

@@ -23,7 +23,7 @@ func (a *Assembler) inside(t *thread, h *Hit, outer, c *allocCall) {
 	}
 	c.stack = a.backtrace(t, h)
 	f := &a.plan.Funcs[c.fn]
-	if f.Role == probe.RoleFree {
+	if a.frees(c) {
 		t.given = slices.DeleteFunc(t.given, func(g innerBlock) bool { return g.block == c.ptr })
 		if a.ownBlock(outer, c) {
 			a.releaseWaiting(t) // before it, as it was
@@ -33,7 +33,10 @@ func (a *Assembler) inside(t *thread, h *Hit, outer, c *allocCall) {
 	}
 	switch {
 	case f.Declared:
-	case outer.whole && outer.ptr-c.ptr <= maxHeader: // the end of what was taken for the piece alone
+	case outer.whole && outer.ptr-c.ptr <= maxHeader: // what was taken for the piece alone
+		if f.Role != probe.RoleFree && c.known {
+			outer.chunk = max(outer.chunk, c.size)
+		}
 	case f.Role == probe.RoleFree:
 		a.endChunk(h, c)
 	case c.known:

@@ -28,6 +28,7 @@ const (
 	fCopy    // writer
 	fHome    // has variables that are nodes
 	fEnd     // the destructor of one
+	fResize  // pool_resize(p, size), declared
 )
 
 // homeLocals lie 48 and 24 bytes below the canonical frame address, which is 8 above the stack pointer of the entry.
@@ -54,6 +55,7 @@ func testPlan() *probe.Plan {
 		fCopy:    {Name: "memcpy", Role: probe.RoleWriter, Dst: 1, Len: 3},
 		fHome:    {Name: "home", Role: probe.RoleFrame, Locals: homeLocals},
 		fEnd:     {Name: "List::~List", Role: probe.RoleFrame, Ends: true},
+		fResize:  {Name: "pool_resize", Role: probe.RoleRealloc, Ptr: 1, Size: 2, Declared: true},
 	} {
 		at := uint64(i+1) * 0x1000
 		f.Entry = probe.Site{Addr: at, Offset: at}

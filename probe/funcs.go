@@ -42,6 +42,9 @@ func (b *builder) declared(a Allocator, taken map[Site]bool) error {
 	var errs []error
 	if a.Func != "" {
 		f := Func{Role: RoleMalloc, Size: a.Size, Count: a.Count, Fixed: a.Fixed, Declared: true}
+		if a.Old > 0 {
+			f.Role, f.Ptr = RoleRealloc, a.Old
+		}
 		if a.Like != "" {
 			e, ok := newCatalogue()[a.Like]
 			if !ok || e.fn.Role == RoleWriter {

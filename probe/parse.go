@@ -9,7 +9,7 @@ import (
 
 // errAllocForm says how --alloc is written; ADDR=ROLE gives the behaviour of a
 // standard allocator to a function without a name.
-var errAllocForm = errors.New("write NAME(size=N), NAME(size=N, count=M), NAME(fixed=BYTES) or 0xADDR=malloc (calloc, realloc, free)")
+var errAllocForm = errors.New("write NAME(size=N), NAME(size=N, count=M), NAME(size=N, old=M), NAME(fixed=BYTES) or 0xADDR=malloc (calloc, realloc, free)")
 
 // ParseAllocator parses an allocator as the user writes it: "pool_get(size=2)",
 // "0x401136=malloc", "obstack_get". Without a size the first argument is it.
@@ -42,11 +42,13 @@ func ParseAllocator(s string) (Allocator, error) {
 			a.Count = int(n)
 		case "fixed":
 			a.Fixed = n
+		case "old":
+			a.Old = int(n)
 		default:
 			return a, errAllocForm
 		}
 	}
-	if a.Size > 6 || a.Count > 6 || a.Size == 0 && a.Fixed == 0 {
+	if a.Size > 6 || a.Count > 6 || a.Old > 6 || a.Size == 0 && (a.Fixed == 0 || a.Old > 0) {
 		return a, errors.New("arguments count from 1 to 6")
 	}
 	return a, nil

@@ -32,6 +32,7 @@ type Allocator struct {
 	Count   int    // argument that multiplies it; 0: none
 	Like    string // behaves as this standard allocator ("malloc"); the other fields but Func are not used
 	Fixed   uint64 // size in bytes where Size is 0
+	Old     int    // argument with the block that it resizes, as realloc does; 0: it resizes none
 	Free    string // "" none
 	FreeArg int    // from 1
 	Later   bool   // Free frees what was given out behind it, too: up to a mark

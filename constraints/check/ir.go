@@ -567,12 +567,13 @@ type AllocRule struct {
 	Pos    syntax.Pos
 }
 
-// Allocator is "allocator pool_get(size=2) frees pool_put(1);".
+// Allocator is "allocator pool_get(size=2) frees pool_put(1);" or "allocator pool_resize(size=2, old=1);".
 type Allocator struct {
 	Func    string
 	Size    int   // argument with the size, from 1; 0: always Bytes
 	Count   int   // argument that multiplies it, from 1; 0: none
 	Bytes   int64 // Size 0 only
+	Old     int   // argument with the block that it resizes, from 1; 0: it resizes none
 	Free    string
 	FreeArg int
 	Later   bool // Free ends what lies behind it as well

@@ -390,7 +390,7 @@ func (c *checker) allocator(s *syntax.Allocator) {
 		ok = c.hasFunc(s.Free, s.FreePos) && ok
 	}
 	if ok {
-		c.spec.Allocators = append(c.spec.Allocators, Allocator{Func: s.Func, Size: s.Size, Count: s.Count, Bytes: s.Bytes,
+		c.spec.Allocators = append(c.spec.Allocators, Allocator{Func: s.Func, Size: s.Size, Count: s.Count, Bytes: s.Bytes, Old: s.Old,
 			Free: s.Free, FreeArg: s.FreeArg, Later: s.Later, Pos: s.Pos})
 	}
 }

@@ -149,13 +149,14 @@ type (
 		Type  Ident
 		Sites []AllocSite
 	}
-	// Allocator is "allocator f(size=2) frees g(1) [and later];".
+	// Allocator is "allocator f(size=2[, old=1]) frees g(1) [and later];".
 	Allocator struct {
 		At
 		Func    string
 		Size    int // argument, from 1; 0: none
 		Count   int // argument that multiplies it; 0: none
 		Bytes   int64
+		Old     int // argument with the block that it resizes; 0: none
 		Free    string
 		FreePos Pos
 		FreeArg int

@@ -351,7 +351,7 @@ func (p *parser) allocatorArgs(a *Allocator, pos Pos, args string) {
 		key, val := splitEqual(arg)
 		n, err := strconv.ParseInt(val, 0, 64)
 		if err != nil || n < 1 || key != "bytes" && n > 6 {
-			p.fail(pos, "`%s`: an allocator says where its size is: size=2 (argument 2), count=1 (argument 1 multiplies it), or bytes=48 (always that many)", arg)
+			p.fail(pos, "`%s`: an allocator says where its size is: size=2 (argument 2), count=1 (argument 1 multiplies it), or bytes=48 (always that many), and old=1 (argument 1 is a block that it resizes)", arg)
 		}
 		switch key {
 		case "size":
@@ -360,9 +360,14 @@ func (p *parser) allocatorArgs(a *Allocator, pos Pos, args string) {
 			a.Count = int(n)
 		case "bytes":
 			a.Bytes = n
+		case "old":
+			a.Old = int(n)
 		default:
-			p.fail(pos, "`%s` is none of size, count and bytes%s", key, didYouMean(key, []string{"size", "count", "bytes"}))
+			p.fail(pos, "`%s` is none of size, count, bytes and old%s", key, didYouMean(key, []string{"size", "count", "bytes", "old"}))
 		}
+	}
+	if a.Old > 0 && a.Size == 0 {
+		p.fail(pos, "an allocator that resizes a block (old=%d) has an argument with the size: size=N", a.Old)
 	}
 	if (a.Size == 0) == (a.Bytes == 0) {
 		p.fail(pos, "an allocator has either size=N (the argument with the size) or bytes=N (always that many)")

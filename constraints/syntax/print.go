@@ -243,6 +243,9 @@ func allocatorString(a *Allocator) string {
 	if a.Bytes > 0 {
 		args = append(args, fmt.Sprintf("bytes=%d", a.Bytes))
 	}
+	if a.Old > 0 {
+		args = append(args, fmt.Sprintf("old=%d", a.Old))
+	}
 	text := "allocator " + rawString(a.Func+"("+strings.Join(args, ", ")+")")
 	if a.Free != "" {
 		text += " frees " + rawString(fmt.Sprintf("%s(%d)", a.Free, a.FreeArg))

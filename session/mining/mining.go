@@ -283,6 +283,9 @@ func allocatorDirectives(list []probe.Allocator) []string {
 		if a.Count > 0 {
 			args += fmt.Sprintf(", count=%d", a.Count)
 		}
+		if a.Old > 0 {
+			args += fmt.Sprintf(", old=%d", a.Old)
+		}
 		text := fmt.Sprintf("allocator %s(%s)", a.Func, args)
 		if i < len(frees) {
 			text += fmt.Sprintf(" frees %s(%d)", frees[i].Free, frees[i].FreeArg)

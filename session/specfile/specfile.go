@@ -220,7 +220,7 @@ func Request(spec *check.Spec, p *symbol.Program, o Wants) (probe.Request, error
 		r.Lines = append(r.Lines, probe.Line{File: l.File, Line: l.Line})
 	}
 	for _, a := range need.Allocators {
-		r.Allocators = append(r.Allocators, probe.Allocator{Func: a.Func, Size: a.Size, Count: a.Count, Fixed: uint64(a.Bytes), Free: a.Free, FreeArg: a.FreeArg, Later: a.Later})
+		r.Allocators = append(r.Allocators, probe.Allocator{Func: a.Func, Size: a.Size, Count: a.Count, Fixed: uint64(a.Bytes), Old: a.Old, Free: a.Free, FreeArg: a.FreeArg, Later: a.Later})
 	}
 	for _, g := range need.Globals {
 		r.Globals = append(r.Globals, probe.Global{Path: p.FileOf(g), Name: g.Name, Addr: g.Addr, Size: uint64(g.Size)})
