@@ -962,7 +962,7 @@ __noinline int leave_writer(struct thread *t, bool returned, __u64 result)
 }
 
 /* Sends what posix_memalign and strdup wrote beside allocating, and what lies in a piece that a
- * declared allocator gives. */
+ * declared allocator gives, or in one that it resizes and that has moved. */
 static __always_inline void leave_alloc(struct thread *t, __u64 result)
 {
 	__u32 func = t->alloc_func;
@@ -978,7 +978,7 @@ static __always_inline void leave_alloc(struct thread *t, __u64 result)
 	} else if (f->role == FR_STRDUP && result) {
 		s->addr = result;
 		s->size = string_length(result) + 1;
-	} else if (f->role == FR_GIVES && result && t->alloc_size) {
+	} else if (f->role == FR_GIVES && result && result != t->alloc_ptr && t->alloc_size) {
 		s->kind = R_FOUND;
 		s->addr = result;
 		s->size = t->alloc_size;

@@ -36,7 +36,8 @@ const (
 	fSplit
 	fSscanf
 	fVscanf
-	fWait // it waits for another thread
+	fWait   // it waits for another thread
+	fResize // pool_resize(p, size), declared
 )
 
 // The stores of the test plan, at 0x100 × (index + 1) of the program.
@@ -82,10 +83,11 @@ func testPlan() (*probe.Plan, map[uint64]bool) {
 		fWait:      {Name: "join", Role: probe.RoleWait},
 		fQsort:     {Name: "qsort", Role: probe.RoleWriter, Dst: 1, Len: 2, Count: 3, Extent: probe.ExtentProduct},
 		fOwn:       {Name: "own", Role: probe.RoleWriter, Dst: 1, Len: 2, Extent: probe.ExtentArg},
+		fResize:    {Name: "pool_resize", Role: probe.RoleRealloc, Ptr: 1, Size: 2, Declared: true},
 	} {
 		at := uint64(i+1) * 0x1000
 		site := func(addr uint64) probe.Site { return probe.Site{Image: 1, Addr: addr, Offset: addr} }
-		if i == fNew || i == fGet || i == fWatch || i == fOwn {
+		if i == fNew || i == fGet || i == fWatch || i == fOwn || i == fResize {
 			site = func(addr uint64) probe.Site { return probe.Site{Addr: addr, Offset: addr} }
 		}
 		f.Entry = site(at)

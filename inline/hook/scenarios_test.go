@@ -51,6 +51,18 @@ var scenarios = []struct {
 		found 0 30001018+24 base 30001018 pc 400500: 000000000000000000000000000000000000000000000000
 		alloc malloc sp 30107fc0 from 400509 (0 2000) = 0 stack 64 0905400000000000 rbp 0`},
 
+	{"a declared allocator that resizes where a block is, and moves one", func(m *machine) {
+		m.call(fResize, sp0, caller, heap, 16)
+		m.ret(fResize, 0, sp0, heap)
+		m.call(fResize, sp0, caller, heap, 8)
+		m.ret(fResize, 0, sp0, heap+32)
+	}, `
+		stop 1b000 pc 41b000 sp 30108000 = 0 from 400500 (30001000 0) stack 64 0005400000000000
+		stop 1b010 pc 41b010 sp 30108000 = 30001000 from 400500 (30001000 0)
+		stop 1b000 pc 41b000 sp 30108000 = 30001000 from 400500 (30001000 0) stack 64 0005400000000000
+		stop 1b010 pc 41b010 sp 30108000 = 30001020 from 400500 (30001000 0)
+		found 0 30001020+8 base 30001020 pc 400500: 0000000000000000`},
+
 	{"realloc and free", func(m *machine) {
 		m.regs[rbp] = 0x77
 		m.call(fRealloc, sp0, caller, heap, 40)

@@ -619,12 +619,15 @@ static __attribute__((noinline)) void put_beside(struct block *b, u64 addr, u64 
 }
 
 /* Records what lies in a piece that a declared allocator gives out. Its chunk may be zeroed, or have
- * been filled in when it was no block that anybody knew. */
+ * been filled in when it was no block that anybody knew. Of one that is resized where it is that is known: it may be large,
+ * and grow a little at a time. */
 static __attribute__((noinline)) void put_given(struct block *b, u64 addr)
 {
 	const struct alloc *a = &b->alloc;
 	struct span s = { .pc = a->pc, .sp = a->sp, .op = WriteFound };
 
+	if (a->f->role == RoleRealloc && addr == a->ptr)
+		return;
 	if (a->size && addr < USER && a->size <= USER - addr)
 		put_at(b, &s, addr, a->size);
 }
