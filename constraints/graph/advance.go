@@ -114,12 +114,12 @@ func (g *Graph) Concerned(addr trace.Addr, size uint64) (o ObjID, sure bool) {
 	b := g.objs.at(o)
 	end, hi := b.Addr+trace.Addr(b.Size), addr+trace.Addr(size)
 	switch {
-	case b.Divided && g.rows.in(b.Host, addr, hi):
-		return 0, false
 	case g.counting && b.Death == 0 && b.counts(addr, hi):
 		return 0, false
 	case b.Death != 0 || hi <= b.Addr || addr >= end:
 		return 0, true
+	case b.Divided && g.rows.in(b.Host, addr, hi):
+		return 0, false // it may be the first to a part that is a node then
 	}
 	return o, addr >= b.Addr && hi <= end
 }

@@ -506,6 +506,9 @@ func appendTime(s []mgpp.Timestamp, t mgpp.Timestamp) []mgpp.Timestamp {
 
 // died ends the objects of a block.
 func (g *Graph) died(id mgpp.NodeID, t mgpp.Timestamp) {
+	if h := g.rows.find(id); h != nil {
+		h.over = true
+	}
 	for _, o := range g.of(id) {
 		g.end(o, t)
 	}

@@ -23,6 +23,7 @@ type heldRows struct {
 	Span
 	list []int // indices in Spec.Rows
 	spec *check.Spec
+	over bool // its library was unloaded
 }
 
 func (x rows) find(host mgpp.NodeID) *heldRows {
@@ -88,7 +89,7 @@ func (g *Graph) bears(op *mgpp.Op) bool {
 	for i := range g.rows {
 		h := &g.rows[i]
 		for _, k := range h.list {
-			if g.unborn(h, k, lo, hi, func(trace.Addr) bool { return true }) {
+			if !h.over && g.unborn(h, k, lo, hi, func(trace.Addr) bool { return true }) {
 				return true
 			}
 		}
@@ -119,7 +120,7 @@ func (g *Graph) bear(op *mgpp.Op, t mgpp.Timestamp) {
 	for i := range g.rows {
 		h := &g.rows[i]
 		switch lo, hi := max(op.Addr, h.Lo), min(op.Addr+trace.Addr(op.Size), h.Hi); {
-		case lo >= hi:
+		case lo >= hi, h.over:
 		case op.Kind == mgpp.OpBulk:
 			g.bearFilled(h, lo, hi, t)
 		default:

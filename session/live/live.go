@@ -418,6 +418,11 @@ func (l *Program) planned(inProcess bool) (err error) {
 	if err != nil {
 		return err
 	}
+	for _, g := range req.Globals {
+		if slices.ContainsFunc(l.late, func(im symbol.Image) bool { return im.Path == g.Path }) {
+			return fmt.Errorf("`%s` lies in the static memory of %s, which is not loaded when recording begins: it can not be declared", g.Name, g.Path)
+		}
+	}
 	began := time.Now()
 	l.Prog.Inside = req.Inside
 	l.plan, err = probe.Build(req, files, probe.Options{
