@@ -174,6 +174,7 @@ func (a *Assembler) allocated(t *thread, h *Hit, c *allocCall, block uint64) {
 		return
 	}
 	if a.live != nil {
+		a.givenUp(t, h, block, c.size)
 		a.divide(h, c, block)
 	}
 	e := a.allocEvent(h, c, trace.KindAlloc)
@@ -220,6 +221,7 @@ func (a *Assembler) reallocated(t *thread, h *Hit, c *allocCall, block uint64) {
 		kind = trace.KindAlloc // likewise, with its chunk
 	}
 	if block != c.ptr && a.live != nil {
+		a.givenUp(t, h, block, c.size)
 		a.divide(h, c, block)
 	}
 	e := a.allocEvent(h, c, kind)

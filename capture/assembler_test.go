@@ -462,6 +462,24 @@ store 6016 size 1 04
 realloc pool_resize 6000 → 6000 size 32 pc 9007
 store 6024 size 1 06
 free pool_put 6000 size 0 pc 9007`},
+		{"another thread is given what a declared allocator has given up", func(m *machine) {
+			m.call(fGet, 900, 1)
+			m.ret(fGet, 900, 5000)
+			m.call(fResize, 900, 5000, 24)
+			m.store(850, 6000, 1) // of what was there
+			m.h.Thread = 2
+			m.call(fGet, 2900, 1)
+			m.ret(fGet, 2900, 5000)
+			m.store(1000, 5000, 2)
+			m.h.Thread = 1
+			m.ret(fResize, 900, 6000)
+		}, `
+alloc pool_get 5000 size 16 pc 9007
+free pool_resize 5000 size 0 pc 9007
+[2] alloc pool_get 5000 size 16 pc 29007
+[2] store 5000 size 1 02
+alloc pool_resize 6000 size 24 pc 9007
+store 6000 size 1 01`},
 		{"a declared allocator takes over a block of the library's, and gives it back", func(m *machine) {
 			m.call(fMalloc, 900, 8)
 			m.uret(fMalloc, 900, 5000)

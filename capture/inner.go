@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"mgtrace/probe"
+	"mgtrace/trace"
 )
 
 // Inside of a declared allocator others are called: it takes a chunk from malloc, a tree's destructor calls itself for its
@@ -69,6 +70,29 @@ func (a *Assembler) innerReturned(t *thread, h *Hit, c *allocCall, block uint64)
 		}
 	}
 	t.given = append(t.given, innerBlock{*c, block})
+}
+
+// givenUp ends the blocks in [addr, addr+size), which the thread's call gives out, that open calls of other threads resize: those have
+// given them up, and go on to return what will be told as a new block, with what they have copied there.
+func (a *Assembler) givenUp(t *thread, h *Hit, addr, size uint64) {
+	var others []trace.ThreadID
+	for id, u := range a.threads.All() {
+		if u == t || len(u.allocs) == 0 {
+			continue
+		}
+		if c := &u.allocs[0]; c.old > 0 && !c.ended && c.ptr < addr+size && addr < c.ptr+c.old {
+			others = append(others, id)
+		}
+	}
+	slices.Sort(others)
+	for _, id := range others {
+		c := &a.threads.Find(id).allocs[0]
+		c.ended = true
+		e := a.allocEvent(h, c, trace.KindFree)
+		e.Thread, e.Addr, e.Size = id, trace.Addr(c.ptr), 0
+		a.live.remove(c.ptr)
+		a.send(e)
+	}
 }
 
 // innerCleared takes the write at the end of a calloc inside of another call: glibc's jumps to memset, which returns in its place
