@@ -302,6 +302,7 @@ func (a *Analysis) summarise(r *report.Report) {
 	}
 	r.Warnings = append(r.Warnings, a.undeclared.warnings()...)
 	r.Warnings = append(r.Warnings, a.resources()...)
+	r.Warnings = append(r.Warnings, a.unembedded()...)
 	r.Warnings = append(r.Warnings, a.undescribed()...)
 	if a.Typing != nil {
 		r.Warnings = append(r.Warnings, a.Typing.Warnings(a.divided)...)

@@ -146,6 +146,45 @@ func (a *Analysis) embedding(name string, whole *types.Type, path string, of *ty
 	return fmt.Sprintf("embed %s in ::%s%s;", a.spec.Types[i].Name, name, path)
 }
 
+// unembedded names arrays in static memory of types that have no node: what their elements are would be some.
+func (a *Analysis) unembedded() (warnings []string) {
+	for _, t := range a.spec.Types {
+		if t.Layout == nil || t.Array || !a.Checker.Unborn(t) {
+			continue
+		}
+		for _, im := range a.Symbols.Images {
+			if !im.Traced || im.Obj == nil {
+				continue
+			}
+			for _, v := range im.Obj.Globals() {
+				if path, ok := elements(v.Type, t.Layout, false); ok {
+					warnings = append(warnings, fmt.Sprintf("%s in static memory (%s:%d) holds an array of %s: its elements are nodes with `%s`", v.Name, symbol.Short(v.File), v.Line, t.Name, a.embedding(v.Name, v.Type, path, t.Layout)))
+					break // one says how
+				}
+			}
+		}
+	}
+	return warnings
+}
+
+// elements reports whether an object holds a type several times, in an array, and at which path.
+func elements(t, of *types.Type, several bool) (path string, ok bool) {
+	for t != nil && t.Kind == types.Array {
+		t, several = t.Elem, true
+	}
+	if t == nil || typing.SameType(t, of) {
+		return "", t != nil && several
+	}
+	for i := range t.Members {
+		if m := &t.Members[i]; m.Name != "" {
+			if rest, ok := elements(m.Type, of, several); ok {
+				return strings.TrimSuffix(m.Name+"."+rest, "."), true
+			}
+		}
+	}
+	return "", false
+}
+
 // member is what lies at an offset of a type and is of a type that nodes or their members have: its path,
 // with arrays by their names alone, and its type; nil: there is none.
 func (a *Analysis) member(t *types.Type, off int64) (path string, of *types.Type) {
