@@ -465,6 +465,11 @@ type Dim struct {
 	Count, Stride int64 // both positive; bytes from one element to the next
 }
 
+// InRows reports whether nodes of a type may be parts of objects in static memory.
+func (s *Spec) InRows(t *NodeType) bool {
+	return slices.ContainsFunc(s.Rows, func(r Row) bool { return r.Type == t })
+}
+
 // Count is how many nodes there may be.
 func (r *Row) Count() int64 {
 	n := int64(1)

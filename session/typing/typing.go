@@ -532,5 +532,8 @@ func (t *Blocks) onlyOfSize(size uint64) *check.NodeType {
 		}
 		found = nt
 	}
+	if found != nil && t.spec.InRows(found) {
+		return nil // it has nodes without any block of its size
+	}
 	return found
 }

@@ -79,7 +79,7 @@ func (t *Inferred) bySizes() {
 			continue
 		}
 		usable := core.Usable(uint64(nt.Layout.Size))
-		if _, taken := t.unique[usable]; taken {
+		if _, taken := t.unique[usable]; taken || t.spec.InRows(nt) {
 			t.unique[usable] = nil
 			continue
 		}
