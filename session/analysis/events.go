@@ -1,6 +1,9 @@
 package analysis
 
 import (
+	"slices"
+
+	"mgtrace/constraints/check"
 	"mgtrace/constraints/eval"
 	"mgtrace/trace"
 )
@@ -41,6 +44,10 @@ func (a *Analysis) Event(ev *trace.Event) error {
 	case trace.KindAround:
 		a.takeAround(ev)
 		return nil
+	case trace.KindGlobal:
+		a.event = *ev
+		ev = &a.event
+		ev.Aux = uint64(globalID(a.spec.Globals, ev.Name, trace.GlobalID(ev.Aux)))
 	case trace.KindImage:
 		return a.image(ev)
 	case trace.KindPassed:
@@ -109,6 +116,22 @@ func (a *Analysis) Event(ev *trace.Event) error {
 		a.calls.note(ev.Thread, a.Schedule.Outermost(ev.Thread), ev.Args, a.Hist.Now())
 	}
 	return a.members.After(ev)
+}
+
+// globalID is the number that an object in static memory has in a specification: that of a recording is of the one that it was made
+// with, or of the command line.
+func globalID(declared []check.Global, name string, recorded trace.GlobalID) trace.GlobalID {
+	n := trace.GlobalID(len(declared))
+	if recorded > 0 && recorded <= n && declared[recorded-1].Name == name {
+		return recorded
+	}
+	if i := slices.IndexFunc(declared, func(g check.Global) bool { return g.Name == name }); i >= 0 {
+		return trace.GlobalID(i + 1)
+	}
+	if recorded > n {
+		return recorded
+	}
+	return recorded + n // none of the specification's
 }
 
 // Sites implements capture.Sink.

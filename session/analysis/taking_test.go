@@ -50,7 +50,7 @@ func TestTake(t *testing.T) {
 		event := func(ev trace.Event) { both(func(a *Analysis) error { return a.Event(&ev) }) }
 		both(func(a *Analysis) error { return a.Sites(sites) })
 		for i := range uint64(2) {
-			event(trace.Event{Kind: trace.KindGlobal, Aux: i + 1, Addr: trace.Addr(objects + i*stride), Size: 64, Data: make([]byte, 64)})
+			event(trace.Event{Kind: trace.KindGlobal, Aux: i + 1, Name: string(rune('a' + i)), Addr: trace.Addr(objects + i*stride), Size: 64, Data: make([]byte, 64)})
 		}
 		event(trace.Event{Kind: trace.KindAlloc, Addr: heap, Size: 4096, Name: "malloc"})
 		target := func() uint64 {
