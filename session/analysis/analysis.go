@@ -77,6 +77,7 @@ type Analysis struct {
 	stacks     *stacks
 	foretold   *foretold
 	undeclared undeclared
+	unread     unread
 	pools      map[graph.ObjID]bool   // blocks that were taken for nodes, and are likely to be pools
 	unsized    map[eval.Instance]bool // not judged, see unrounded
 	strange    map[eval.Instance]bool // not judged, see unentered

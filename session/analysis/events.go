@@ -31,6 +31,7 @@ func (a *Analysis) Event(ev *trace.Event) error {
 	if len(a.unsure) > 0 && settles(ev.Kind) {
 		a.settle(ev)
 	}
+	a.unread.note(ev)
 	if eval.IsWrite(ev) {
 		if err := a.members.Writes(ev.Thread); err != nil {
 			return err

@@ -287,6 +287,7 @@ func (a *Analysis) summarise(r *report.Report) {
 	a.reportUnentered(r)
 	a.reportUnprobed(r)
 	a.reportSizes(r)
+	a.reportUnread(r)
 	r.Warnings = append(r.Warnings, a.prog.Warnings...)
 	r.Notes = append(r.Notes, a.prog.Notes...)
 	r.Notes = append(r.Notes, a.unrecordedNote()...)

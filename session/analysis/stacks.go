@@ -125,7 +125,7 @@ func (a *Analysis) elsewhere(addr trace.Addr) bool {
 // specification does not declare.
 func (a *Analysis) offStack(found []eval.Inconsistency, c eval.CPoint) []eval.Inconsistency {
 	found = slices.DeleteFunc(found, func(inc eval.Inconsistency) bool {
-		if a.note(inc) || a.cutOff(inc, c) || a.begun(inc, c) || a.strays(inc, c) {
+		if a.note(inc) || a.unreadable(inc) || a.cutOff(inc, c) || a.begun(inc, c) || a.strays(inc, c) {
 			return true
 		}
 		if inc.Through == 0 || !a.stacks.inUse(inc.Through, c) {
