@@ -75,7 +75,7 @@ func (p *printer) cpoint(c *CPoint) {
 		p.f("\n%s\n", p.paint(bold, "Suspects, most likely first:"))
 	}
 	for i := range c.Suspects {
-		p.suspect(&c.Suspects[i], c.Fault == "")
+		p.suspect(&c.Suspects[i], c.Fault != Crash && !c.tells(c.Suspects[i].Change))
 	}
 	if len(c.Pictures) > 0 {
 		p.f("\nPictures: %s\n", strings.Join(c.Pictures, " "))
@@ -273,7 +273,12 @@ func (p *printer) function(name string) string {
 	return cxxname.Brief(name, readable)
 }
 
-// suspect prints one; of a memory fault the change was told already.
+// tells: of a memory fault the change of the statement that did it is what is reported.
+func (c *CPoint) tells(change string) bool {
+	return c.Fault != "" && slices.ContainsFunc(c.Inconsistencies, func(i Inconsistency) bool { return i.Reason == change })
+}
+
+// suspect prints one, with its change where that was not told already.
 func (p *printer) suspect(s *Suspect, change bool) {
 	verb := ""
 	if s.Kind == "omitted" {

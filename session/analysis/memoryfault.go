@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"strings"
 
 	"mgtrace/constraints/describe"
 	"mgtrace/constraints/eval"
+	"mgtrace/constraints/graph"
 	"mgtrace/mgpp"
 	"mgtrace/mgpp/coded"
 	"mgtrace/report"
@@ -36,15 +38,48 @@ func (a *Analysis) blame(c *report.CPoint, f *eval.MemoryFault) {
 		other, first, ok = a.allocatedBy(f)
 	}
 	if ok {
-		other.Contributes = s.Contributes
-		c.Suspects = append(c.Suspects, other)
+		others := []report.Suspect{other}
+		if link, ok := a.linkedBy(f); ok {
+			others = append(others, link)
+		}
 		if first {
-			slices.Reverse(c.Suspects)
+			c.Suspects = append(others, c.Suspects...)
+		} else {
+			c.Suspects = append(c.Suspects, others...)
 		}
 		for i := range c.Suspects {
-			c.Suspects[i].Rank = i + 1
+			c.Suspects[i].Rank, c.Suspects[i].Contributes = i+1, s.Contributes
 		}
 	}
+}
+
+// linkedBy is the newest store of a pointer to a block in the call that went on to free it, if it led there still when the block was
+// freed: who is about to free a block links it nowhere.
+func (a *Analysis) linkedBy(f *eval.MemoryFault) (report.Suspect, bool) {
+	death := a.Hist.Node(f.Node).Death
+	if f.Kind != "use after free" || f.Obj == 0 || death == 0 || death > f.Time {
+		return report.Suspect{}, false
+	}
+	k, ok := a.calls.ofThread(a.Hist.Op(death).Thread, death)
+	if !ok {
+		return report.Suspect{}, false
+	}
+	v, link, cell := a.Hist.At(death), k.from, graph.Ref{}
+	for _, r := range a.Graph.Left(v, f.Obj) {
+		if since := v.Target(r.Addr, r.Cell.Coded).Since; since > link && since < death && a.Hist.Op(since).PC != 0 {
+			link, cell = since, r
+		}
+	}
+	if cell.From == 0 {
+		return report.Suspect{}, false
+	}
+	field, ok := describe.FieldAt(a.Graph, v, cell.From, cell.Addr)
+	if !ok {
+		return report.Suspect{}, false
+	}
+	s := a.accomplice(link, fmt.Sprintf("it stored a pointer to the block into %s, and the same call went on to free the block", describe.Join(a.Graph.Name(cell.From), field.Path)))
+	s.Why = report.Sentence(s.Evidence[0])
+	return s, true
 }
 
 // freedBy is the free before a use or another free of the block: it may be the one
@@ -67,6 +102,10 @@ func (a *Analysis) freedBy(f *eval.MemoryFault) (s report.Suspect, first, ok boo
 	if led := len(a.Graph.Into(f.Obj, a.Hist.At(death-1), maxInto)); led > 0 {
 		s.Evidence = append(s.Evidence, fmt.Sprintf("%s still led to it then", report.Plural(led, "pointer", "pointers")))
 		s.Why = report.Sentence(fmt.Sprintf("it freed the block while %s still led to it, and it was written to after that", report.Plural(led, "pointer", "pointers")))
+		if left := a.leadTo(f.Obj, death); left != "" {
+			s.Also = append(s.Also, "what still led to it then: "+left)
+			s.Evidence = append(s.Evidence, s.Also...)
+		}
 		return s, true, true
 	}
 	if by := a.linkedAgain(&n, f.Time); by != 0 {
@@ -123,7 +162,7 @@ func (a *Analysis) brokenBefore(c *report.CPoint, p *point) {
 		if before {
 			note = "the structure was broken already when the call began in which the memory fault is"
 		}
-		c.Notes = append(c.Notes, fmt.Sprintf("%s (%s): who broke it is among the suspects", note, report.Plural(len(q.found), "constraint instance", "constraint instances")))
+		c.Notes = append(c.Notes, fmt.Sprintf("%s (%s of %s): who broke it is among the suspects", note, report.Plural(len(q.found), "constraint instance", "constraint instances"), strings.Join(a.labels(q.found), ", ")))
 	}
 }
 

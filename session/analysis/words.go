@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mgtrace/constraints/describe"
+	"mgtrace/constraints/eval"
 	"mgtrace/constraints/graph"
 	"mgtrace/faultloc"
 	"mgtrace/mgpp"
@@ -63,14 +64,18 @@ func (a *Analysis) reasons(s *faultloc.Suspect, out *report.Suspect, at mgpp.Tim
 
 // inside says when a suspect was judged, where that is the middle of a call.
 func (a *Analysis) inside(in *faultloc.Inside) string {
-	var broken []string
-	for _, inc := range in.Found {
-		if l := a.Checker.Label(inc.Instance); !slices.Contains(broken, l) {
-			broken = append(broken, l)
+	return fmt.Sprintf("(Of what was broken in the middle of the call, before change %s by %s: %s held there the last %d times before.)",
+		report.Thousands(uint64(in.At+1)), a.Symbols.Place(a.Hist.Op(in.At+1).PC), strings.Join(a.labels(in.Found), ", "), in.Held)
+}
+
+// labels are the constraints that are broken, each once.
+func (a *Analysis) labels(found []eval.Inconsistency) (out []string) {
+	for _, inc := range found {
+		if l := a.Checker.Label(inc.Instance); !slices.Contains(out, l) {
+			out = append(out, l)
 		}
 	}
-	return fmt.Sprintf("(Of what was broken in the middle of the call, before change %s by %s: %s held there the last %d times before.)",
-		report.Thousands(uint64(in.At+1)), a.Symbols.Place(a.Hist.Op(in.At+1).PC), strings.Join(broken, ", "), in.Held)
+	return out
 }
 
 // headline is the best evidence; where that is a repair of another field than the statement
@@ -112,6 +117,14 @@ func (a *Analysis) leftBehind(s *faultloc.Suspect, at mgpp.Timestamp) string {
 	default:
 		return ""
 	}
+	if left := a.leadTo(gone, at); left != "" {
+		return "what still leads to it: " + left
+	}
+	return ""
+}
+
+// leadTo lists the pointers that lead, at a time, to a node that is gone, and who stored them; "" if there are none.
+func (a *Analysis) leadTo(gone graph.ObjID, at mgpp.Timestamp) string {
 	v := a.Hist.At(at)
 	refs := a.Graph.Left(v, gone)
 	var parts []string
@@ -126,13 +139,10 @@ func (a *Analysis) leftBehind(s *faultloc.Suspect, at mgpp.Timestamp) string {
 		}
 		parts = append(parts, part)
 	}
-	if len(parts) == 0 {
-		return ""
-	}
-	if more := len(refs) - maxLeft; more > 0 {
+	if more := len(refs) - maxLeft; more > 0 && len(parts) > 0 {
 		parts = append(parts, fmt.Sprintf("%d more", more))
 	}
-	return "what still leads to it: " + strings.Join(parts, "; ")
+	return strings.Join(parts, "; ")
 }
 
 // why is the sentence.
