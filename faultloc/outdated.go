@@ -15,7 +15,7 @@ import (
 func outdated(in Input, tb *contributions, suspects []Suspect, repairs []Repair) []Suspect {
 	for i := range repairs {
 		now := &repairs[i]
-		if !now.evidence(in).explains() || now.strayed(suspects) || now.Given {
+		if !now.evidence(in).explains() || now.strayed(suspects) || now.Given || now.Flag {
 			continue
 		}
 		r, last := now.counted(in)

@@ -112,6 +112,23 @@ func TestFlag(t *testing.T) {
 	}
 }
 
+// TestFlagOutdated: in a field in which all like nodes hold 0 or 1 no other number should have been stored again; in one that holds 7
+// somewhere it may be.
+func TestFlagOutdated(t *testing.T) {
+	for other, want := range map[string]bool{"0": false, "7": true} {
+		w := newWorld(t, "struct slot { long used; }; struct head { long n; };\ntype slot; type head;\nsum: head H; H.n == COUNT(slot X: X.used == 1);\n")
+		w.run("2: h = calloc head")
+		for i, used := range []string{"1", "0", "1", "0", "1", "0", "1", "1", other} {
+			w.run(fmt.Sprintf("2: s%d = calloc slot\n3: s%[1]d.used = %s", i, used))
+		}
+		w.run("5: s1.used = 1\n6: s1.used = 0\n4: h.n = 5\ncpoint\n4: h.n = 4")
+		got := slices.ContainsFunc(Locate(w.input()).Suspects, func(s Suspect) bool { return s.has(Outdated) })
+		if got != want {
+			t.Errorf("one holds %s: outdated %v, want %v", other, got, want)
+		}
+	}
+}
+
 // TestSettledNumber: a number that all like nodes have kept is not one that should have been stored again.
 func TestSettledNumber(t *testing.T) {
 	for _, kept := range []bool{true, false} {
