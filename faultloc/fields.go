@@ -5,6 +5,7 @@ import (
 
 	"mgtrace/constraints/graph"
 	"mgtrace/mgpp"
+	"mgtrace/trace"
 )
 
 // What nodes hold in a field is alike too, whoever stores it: no number is negative, all are
@@ -44,15 +45,23 @@ func (c *comparer) ofField(t mgpp.Timestamp, earlier []mgpp.Timestamp) (broken, 
 	case strange && u.n >= enough && 10*u.strange <= u.n: // its type says as much
 		b.law = LawEnumerator
 	case u.n < minRelated:
-	case number < 0 && u.lo >= 0:
+	case number < 0 && u.lo >= 0 && !c.in.named(w.cell.Addr, t, number):
 		b.law = LawNegative
-	case u.far(number):
+	case u.far(number) && !c.in.named(w.cell.Addr, t, number):
 		b.law = LawFar
 	case changed && c.exchanged(t):
 	case changed && u.kept && (u.lo != 0 || u.hi != 0) && !slices.ContainsFunc(earlier, func(t mgpp.Timestamp) bool { return c.write(t).field == w.field && c.replaced(t) }) && c.called(t):
 		b.law = LawKept
 	}
 	return b, b.law != ""
+}
+
+// named: the specification asks whether a field holds this number.
+func (in *Input) named(addr trace.Addr, t mgpp.Timestamp, number int64) bool {
+	m, ok := in.Model.(interface {
+		Names(trace.Addr, mgpp.View, int64) bool
+	})
+	return ok && m.Names(addr, in.Model.View(t), number)
 }
 
 // replaced: an execution gave a node another number than it had got before.

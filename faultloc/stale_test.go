@@ -131,8 +131,8 @@ func (k kinds) Cell(addr trace.Addr, v mgpp.View) (Cell, bool) {
 
 // TestFieldLaws: a store that is the first to hold what no node held in the field.
 func TestFieldLaws(t *testing.T) {
-	law := func(program string, pc int) (l Law) {
-		w := newWorld(t, itemSpec)
+	law := func(spec, program string, pc int) (l Law) {
+		w := newWorld(t, spec)
 		w.run(numbered(30))
 		w.run(program)
 		in := w.input()
@@ -157,9 +157,18 @@ func TestFieldLaws(t *testing.T) {
 		{"60: n9.rank = 2\n61: n9.kind = 2", 60, ""}, // no constraint asks for ranks
 		{"2: n9.key = 5001", 2, LawKept},
 	} {
-		if got := law(c.program, c.pc); got != c.want {
+		if got := law(itemSpec, c.program, c.pc); got != c.want {
 			t.Errorf("%q: law %q, want %q", c.program, got, c.want)
 		}
+	}
+	// A number that the specification asks for is neither negative nor far: that the node had kept its own is told instead.
+	for asked, want := range map[string]Law{"X.key == -10": LawKept, "-10 == X.key": LawKept, "X.key == -11": LawNegative, "X.kind == -10": LawNegative} {
+		if got := law(itemSpec+"odd: item X; "+asked+" => X.rank == 0;\n", "60: n9.key = -10", 60); got != want {
+			t.Errorf("asked whether %s: law %q, want %q", asked, got, want)
+		}
+	}
+	if got := law(itemSpec+"odd: item X; X.key == 9000 => X.rank == 0;\n", "60: n9.key = 9000", 60); got != LawKept {
+		t.Errorf("a far number that is asked for: law %q", got)
 	}
 	// An enumeration has no other values, if its nodes hold none.
 	for program, want := range map[string]Law{"60: n9.kind = 7": LawEnumerator, "60: n9.kind = 2": LawKept, "60: n3.kind = 7": LawEnumerator} {
