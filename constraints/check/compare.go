@@ -46,21 +46,29 @@ type Alike uint8
 const (
 	Unlike     Alike = iota // nothing that is known
 	AlikeVoid               // both are void *
-	AlikeTyped              // both are pointers of one type, and not void *
+	AlikeTyped              // both are pointers of one type, and not void *, or one is and the other is a member of the type to which it leads
 )
 
-// alike says whether two values are pointers of one C type, and that is not void *.
+// alike says whether two values are pointers of one C type, and that is not void *, or a pointer and what it may lead to.
 func alike(x, y operand) Alike {
 	isPointer := func(o operand) bool {
 		return o.kind == kindRef && !o.isNode && !o.aggregate() && o.typ != nil && o.typ.Kind == types.Pointer
 	}
 	switch {
+	case isPointer(x) && pointsAt(x, y), isPointer(y) && pointsAt(y, x):
+		return AlikeTyped
 	case !isPointer(x) || !isPointer(y) || !sameType(x.typ, y.typ):
 		return Unlike
 	case pointee(x.typ) == nil || pointee(x.typ).Kind == types.Void:
 		return AlikeVoid
 	}
 	return AlikeTyped
+}
+
+// pointsAt: a pointer's type is that of pointers to a member, as of "X.link.next.prev == X.link". A node may have several members
+// of the type.
+func pointsAt(p, member operand) bool {
+	return member.aggregate() && !member.isNode && sameType(pointee(p.typ), member.typ)
 }
 
 // sides lowers both sides; a plain name is an enumerator of the other side's

@@ -124,6 +124,21 @@ func TestLanguage(t *testing.T) {
 				w.put8(a+trace.Addr(8*i), uint64(a)+at)
 			}
 		}, nil},
+		{"a pointer is equal to a member of its type by address", `struct link { struct link *next, *prev; }; struct item { struct link a, b[2]; long in; }; type item;
+			one: item X; X.a.next.prev == X.a; two: item X; for I in 0 to 1, X.b[I].next.prev == X.b[I]; node: item X; X.a.next.prev == X;`, func(w *world) {
+			x, y := w.alloc("item", 56, true), w.alloc("item", 56, true)
+			for off := trace.Addr(0); off < 48; off += 16 { // three rings of both
+				for _, n := range [2][2]trace.Addr{{x, y}, {y, x}} {
+					w.put8(n[0]+off, uint64(n[1]+off))
+					w.put8(n[0]+off+8, uint64(n[1]+off))
+				}
+			}
+			w.put8(x+8, uint64(y+16))  // y.a.next.prev
+			w.put8(y+40, uint64(x+16)) // x.b[1].next.prev
+		}, []string{
+			"one X=item#2: X.a.next.prev is item#2+16, X.a is item#2",
+			"two X=item#1: X.b[I].next.prev is item#1+16, X.b[I] is item#1+32",
+		}},
 		{"exists", dnode + `dnode X; (X.next).EXISTS == TRUE;`, func(w *world) {
 			a := w.dlist(2)
 			w.put8(a[1]+8, 0x5000)
