@@ -35,6 +35,12 @@ type Fact struct {
 	Why    string `json:"why,omitempty"`
 }
 
+// untrue: it failed at too many of the moments that were looked at. A fact may fail at every other one: where a function begins that
+// links a node. That two numbers are equal, or in order, at some moments is soon an accident.
+func (c *candidate) untrue() bool {
+	return c.Held == 0 || 4*c.BrokenViews > 3*c.Views || c.holds != nil && 2*c.BrokenViews > c.Views
+}
+
 // sample keeps an instance: the nodes that are bound, and of a comparison the
 // operands.
 func (c *candidate) sample(i eval.Instance, args []eval.Arg) {

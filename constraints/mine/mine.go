@@ -213,7 +213,7 @@ func (m *mining) portray(t *trial) {
 }
 
 // trust compiles candidates, drops those that fail at more than three in four moments at
-// which the structure should be whole, and checks the others at all quiet moments.
+// which the structure should be whole, comparisons of numbers at more than half of them, and checks the others at all quiet moments.
 func (m *mining) trust(ctx context.Context, cands []*candidate) error {
 	t, err := compile(m.run, &m.head, cands)
 	if err != nil {
@@ -223,10 +223,7 @@ func (m *mining) trust(ctx context.Context, cands []*candidate) error {
 		return err
 	}
 	for _, c := range t.cands {
-		// A fact may fail at every other moment: where a function begins that links a node.
-		if c.Held == 0 || 4*c.BrokenViews > 3*c.Views {
-			c.dead = true
-		}
+		c.dead = c.dead || c.untrue()
 	}
 	if t, err = compile(m.run, &m.head, cands); err != nil {
 		return err

@@ -55,6 +55,20 @@ func TestWeigh(t *testing.T) {
 
 // TestAgree: a helper at which much fails is no C-point; a fact that fails here and
 // there is none.
+// TestUntrue: a fact may fail at every other moment and more, but no comparison of numbers at more than that.
+func TestUntrue(t *testing.T) {
+	for _, c := range []struct {
+		broken, views     int
+		shape, sameNumber bool
+	}{{0, 11, false, false}, {5, 11, false, false}, {6, 12, false, false}, {8, 11, false, true}, {9, 11, true, true}, {11, 11, true, true}} {
+		of := Fact{Held: c.views - c.broken, BrokenViews: c.broken, Views: c.views}
+		shape, number := &candidate{Fact: of}, &candidate{Fact: of, holds: relations["=="]}
+		if shape.untrue() != c.shape || number.untrue() != c.sameNumber {
+			t.Errorf("failed at %d of %d: a shape %v, a comparison %v", c.broken, c.views, shape.untrue(), number.untrue())
+		}
+	}
+}
+
 // Of arrays that never have a second element any number that is 0 is the place of the first one; of such as have, what is
 // behind that tells.
 func TestWeighPlaces(t *testing.T) {
