@@ -53,8 +53,6 @@ func TestWeigh(t *testing.T) {
 	}
 }
 
-// TestAgree: a helper at which much fails is no C-point; a fact that fails here and
-// there is none.
 // TestUntrue: a fact may fail at every other moment and more, but no comparison of numbers at more than that.
 func TestUntrue(t *testing.T) {
 	for _, c := range []struct {
@@ -87,6 +85,8 @@ func TestWeighPlaces(t *testing.T) {
 	}
 }
 
+// TestAgree: a helper at which much fails is no C-point; a fact that fails here and
+// there is none.
 func TestAgree(t *testing.T) {
 	fact := func(key string, fails ...int) *candidate {
 		c := &candidate{key: key, fails: map[int]int{}}

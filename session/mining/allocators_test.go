@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"mgtrace/objfile"
@@ -30,6 +31,31 @@ int main(void) { return !pool_get(0, 8) + !arena(8) + !lookup(at, 1) + !make(8) 
 	for _, f := range obj.Funcs() {
 		if got := sizeArgument(obj, &f); got != want[f.Base] {
 			t.Errorf("%s: the size is argument %d, not %d", f.Base, got, want[f.Base])
+		}
+	}
+}
+
+// TestOnlyType: where no structure points to its own kind those are listed that were allocated; an allocator of the program's own is
+// guessed where there are none.
+func TestOnlyType(t *testing.T) {
+	lists := func(p ...proposal) func() []proposal { return func() []proposal { return p } }
+	for _, c := range []struct {
+		of     []proposal
+		others func() []proposal
+		want   string // in the error
+	}{
+		{[]proposal{{"node", 3}}, nil, ""},
+		{[]proposal{{"node", 3}, {"list", 1}}, nil, "3 node, 1 list"},
+		{nil, lists(proposal{"Process", 55}, proposal{"Vector", 1}), "with --type NAME (repeatable): 55 Process, 1 Vector"},
+		{nil, lists(), "tell --alloc"},
+	} {
+		names, err := onlyType(c.of, c.others, &symbol.Table{})
+		if c.want == "" {
+			if err != nil || len(names) != 1 {
+				t.Errorf("%v: %v, %v", c.of, names, err)
+			}
+		} else if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v: %v, want %q", c.of, err, c.want)
 		}
 	}
 }

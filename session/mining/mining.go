@@ -200,7 +200,8 @@ func Propose(ctx context.Context, rec *recording.Recording, o Options) (*mine.Re
 	finder := evidence.NewFinder(rec.Symbols.Sources.Line)
 	names := o.Types
 	if len(names)+len(spec.Types) == 0 {
-		if names, err = onlyType(ofOneBase(proposals(a.Hist, rec.Symbols, finder, p), p), rec.Symbols); err != nil {
+		others := func() []proposal { return allocated(a.Hist, rec.Symbols, finder, p, (*types.Type).HasMembers) }
+		if names, err = onlyType(ofOneBase(proposals(a.Hist, rec.Symbols, finder, p), p), others, rec.Symbols); err != nil {
 			return nil, err
 		}
 	}
@@ -381,6 +382,11 @@ type proposal struct {
 // proposals lists the structures of the program, not of its libraries, with pointers to
 // their own kind that were allocated.
 func proposals(h *mgpp.History, symbols *symbol.Table, finder *evidence.Finder, p check.Program) []proposal {
+	return allocated(h, symbols, finder, p, recursive)
+}
+
+// allocated lists the structures of the program, not of its libraries, of which something is true and that were allocated.
+func allocated(h *mgpp.History, symbols *symbol.Table, finder *evidence.Finder, p check.Program, is func(*types.Type) bool) []proposal {
 	y := typing.Sharing(finder, &check.Spec{}, symbols)
 	byStack := map[*trace.Addr]string{}
 	counts := map[string]int{}
@@ -391,7 +397,7 @@ func proposals(h *mgpp.History, symbols *symbol.Table, finder *evidence.Finder, 
 		name, ok := byStack[&n.Stack[0]]
 		if im, known := symbols.Image(n.Stack[0] - 1); !ok && known && im.Traced { // else a library's own, as fopen's: its stores are not recorded
 			if e := y.Evidence(n.Alloc, n.Stack); e.Type != nil {
-				if s := typing.Held(e.Type); s != nil && recursive(s) && len(p.LookupType(cxxname.Normal(s.Name))) > 0 {
+				if s := typing.Held(e.Type); s != nil && is(s) && len(p.LookupType(cxxname.Normal(s.Name))) > 0 {
 					name = s.Name
 				}
 			}
@@ -514,10 +520,13 @@ func memberPath(host, part *types.Type, depth int) string {
 	return ""
 }
 
-// onlyType takes the only type there is.
-func onlyType(p []proposal, symbols *symbol.Table) ([]string, error) {
+// onlyType takes the only type there is; others are those that have no pointer to their own kind.
+func onlyType(p []proposal, others func() []proposal, symbols *symbol.Table) ([]string, error) {
 	switch len(p) {
 	case 0:
+		if o := others(); len(o) > 0 {
+			return nil, fmt.Errorf("the run allocated no structure with a pointer to its own kind: say which of those that it allocated make one, with --type NAME (repeatable): %s", listed(o))
+		}
 		return nil, fmt.Errorf("the run allocated no structure with a pointer to its own kind, as far as debug information tells: say which one is meant with --type (%s)", allocatorHint(symbols))
 	case 1:
 		return []string{p[0].name}, nil
