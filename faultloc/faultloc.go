@@ -65,6 +65,9 @@ type Cell struct {
 	// Places are where in an object that begins which a pointer of this type leads to, in bytes from its
 	// beginning; none: the pointer does not lead to such an object. Nil: to the beginning of any.
 	Places func(graph.ObjID) []uint64
+	// Leads says whether a pointer of this type may lead to a place in an object, bytes from its beginning, that Places leaves out, as
+	// to an element of an array in it. Nil: to none.
+	Leads func(o graph.ObjID, at uint64) bool
 }
 
 // Part is a bit-field in a cell.

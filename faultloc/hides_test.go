@@ -65,3 +65,39 @@ func TestHidesElements(t *testing.T) {
 		}
 	}
 }
+
+// TestHidesTogether: that all would be well without several changes of a statement says as little where fewer elements would be asked for,
+// and so does that they would not be asked for had it written another field.
+func TestHidesTogether(t *testing.T) {
+	const spec = "struct st { long n, k; struct st *p[4]; };\ntype st;\nup: st X; for I in 0 to X.n - 1, X.p[I] == X;\nlow: st X; X.k < 5;\n"
+	for _, c := range []struct {
+		program string
+		times   int
+		hides   bool
+	}{
+		{"3: x.p[0] = y\n4: x.n = 1\n3: x.p[1] = y\n4: x.n = 2", 2, true},
+		{"3: x.p[0] = y\n4: x.n = 1", 0, true},
+		{"4: x.k = 7\n4: y.k = 7", 2, false},
+		{"4: x.k = 7", 0, false},
+	} {
+		w := newWorld(t, spec)
+		w.run("1: x = calloc st\n2: y = calloc st\ncpoint\n" + c.program)
+		seen := 0
+		for _, s := range Locate(w.input()).Suspects {
+			for _, e := range s.Evidence {
+				switch {
+				case s.PC != 4:
+				case e.Kind == Counterfactual && e.Times == c.times:
+					if seen++; e.Hides != c.hides {
+						t.Errorf("%q: hides: %t", c.program, e.Hides)
+					}
+				case e.Kind == Instead:
+					t.Errorf("%q: %+v", c.program, e.Kind)
+				}
+			}
+		}
+		if seen == 0 {
+			t.Errorf("%q: no experiment without the statement's %d changes", c.program, c.times)
+		}
+	}
+}

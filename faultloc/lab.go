@@ -223,7 +223,7 @@ func (l *lab) instead(suspects []Suspect, repairs []Repair) {
 			if slices.ContainsFunc(l.insteadOf(op, c, v), func(v uint64) bool {
 				hypo := with(without, c, v)
 				o, ok := l.try(hypo, all)
-				return ok && o.n == all && o.created == 0 && l.orphans(hypo, op.Addr, op.Size)+l.orphans(hypo, c.Addr, uint64(c.Size)) == 0 && !dangles(hypo)
+				return ok && o.n == all && o.created == 0 && l.orphans(hypo, op.Addr, op.Size)+l.orphans(hypo, c.Addr, uint64(c.Size)) == 0 && !dangles(hypo) && (cell.Pointer || !l.hides(hypo, o.cured))
 			}) {
 				s.Evidence = append(s.Evidence, Evidence{Kind: Instead, Cured: all, Of: all, Elsewhere: c.Obj != cell.Obj, Element: c.Obj == cell.Obj && c.Path != cell.Path && General(c.Path) == General(cell.Path)})
 				break
@@ -368,7 +368,7 @@ func (l *lab) together(s *Suspect) Evidence {
 			usual = counted && l.in.usual(t)
 		}
 	}
-	e := Evidence{Kind: Counterfactual, Created: o.created, Orphans: orphans, Times: n, Usual: usual}
+	e := Evidence{Kind: Counterfactual, Created: o.created, Orphans: orphans, Hides: l.hides(hypo, o.cured), Times: n, Usual: usual}
 	l.in.cures(&e, o.cured)
 	return e
 }

@@ -514,7 +514,11 @@ func (c *Cell) places(o graph.ObjID) []uint64 {
 // fits: a pointer leads to where a cell's pointers may lead to.
 func (l *lab) fits(c Cell, v uint64) bool {
 	o := l.in.Cells.At(trace.Addr(v), l.view)
-	return o != 0 && slices.Contains(c.places(o), v-uint64(l.in.Cells.Object(o).Addr))
+	if o == 0 {
+		return false
+	}
+	at := v - uint64(l.in.Cells.Object(o).Addr)
+	return slices.Contains(c.places(o), at) || c.Leads != nil && c.Leads(o, at)
 }
 
 // plausible tells which numbers a field may hold by what it holds in like nodes, and has held here: none

@@ -1,6 +1,8 @@
 package analysis
 
 import (
+	"slices"
+
 	"mgtrace/constraints/check"
 	"mgtrace/constraints/describe"
 	"mgtrace/constraints/graph"
@@ -57,6 +59,10 @@ func (c locatorCells) cell(o graph.ObjID, f *describe.Field, v mgpp.View) faultl
 	if cell.Pointer && f.Type != nil && f.Type.Elem != nil && (f.Type.Elem.Size > 0 || f.Type.Elem.Kind == types.Pointer) {
 		elem := f.Type.Elem
 		cell.Places = func(o graph.ObjID) []uint64 { return places(elem, c.Object(o).Type) }
+		cell.Leads = func(o graph.ObjID, at uint64) bool {
+			t := c.Object(o).Type
+			return t != nil && !t.Array && t.Layout != nil && holdsAt(t.Layout, elem, int64(at))
+		}
 	}
 	return cell
 }
@@ -108,6 +114,19 @@ func within(out []uint64, elem, t *types.Type, at uint64) []uint64 {
 		}
 	}
 	return out
+}
+
+// holdsAt reports whether a structure has a member, or an element of an array, of a type at an offset.
+func holdsAt(t, elem *types.Type, at int64) bool {
+	switch {
+	case at == 0 && typing.SameType(elem, t):
+		return true
+	case t.Kind == types.Array:
+		return t.Elem != nil && t.Elem.Size > 0 && at < t.Size && holdsAt(t.Elem, elem, at%t.Elem.Size)
+	}
+	return slices.ContainsFunc(t.Members, func(m types.Member) bool {
+		return m.BitSize == 0 && m.Type != nil && at >= m.Offset && at < m.Offset+m.Type.Size && holdsAt(m.Type, elem, at-m.Offset)
+	})
 }
 
 func (c locatorCells) At(addr trace.Addr, v mgpp.View) graph.ObjID {

@@ -34,3 +34,16 @@ func TestPlaces(t *testing.T) {
 		}
 	}
 }
+
+// TestHoldsAt: what lies where in a node, elements of arrays too.
+func TestHoldsAt(t *testing.T) {
+	task := &types.Type{Kind: types.Struct, Name: "task", Size: 16}
+	task.Members = []types.Member{{Name: "up", Type: &types.Type{Kind: types.Pointer, Size: 8, Elem: task}, Offset: 8}}
+	tasks := &types.Type{Kind: types.Array, Size: 48, Elem: task, Count: 3}
+	reader := &types.Type{Kind: types.Struct, Name: "reader", Size: 64, Members: []types.Member{{Name: "stack", Type: tasks, Offset: 8}}}
+	for at, want := range map[int64]bool{0: false, 8: true, 16: false, 24: true, 40: true, 48: false, 56: false} {
+		if got := holdsAt(reader, task, at); got != want {
+			t.Errorf("a task at %d: %v", at, got)
+		}
+	}
+}
