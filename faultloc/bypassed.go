@@ -64,6 +64,16 @@ func (in *Input) putIn(node graph.ObjID, addr uint64, t mgpp.Timestamp) bool {
 	return ok && known && c.Pointer && (v == addr || c.Obj == node)
 }
 
+// putInBetween: between two operations one wrote a pointer into a node, or one to it.
+func (in *Input) putInBetween(node graph.ObjID, after, before mgpp.Timestamp) bool {
+	for t := before - 1; t > after && before-t < maxStale; t-- {
+		if in.putIn(node, uint64(in.Cells.Object(node).Addr), t) {
+			return true
+		}
+	}
+	return false
+}
+
 // ledTo: a pointer of a node held a value at a time.
 func (in *Input) ledTo(node graph.ObjID, value uint64, t mgpp.Timestamp) bool {
 	view := in.Model.View(t)
@@ -82,7 +92,7 @@ func stayed(in Input, suspects []Suspect, repairs []Repair, node graph.ObjID, at
 			continue
 		}
 		t := r.leftAt(in, node, in.Healthy, again)
-		if t == 0 {
+		if t == 0 || !in.putInBetween(node, t, again) {
 			continue
 		}
 		if was, ok := read(in.Model.View(t), at, 8); !ok || was != uint64(in.Cells.Object(node).Addr) {

@@ -35,6 +35,12 @@ func TestStayed(t *testing.T) {
 		"10: a.next = c\n" + in + "12: a.next = c\n30: free b": "wrote 10 outdated",
 		out + in + out + "30: free b":                          "healthy",
 	})
+	// Where it was put in nowhere, who stored the pointer again should have stored another one.
+	checkAsked(t, spec, row, Doomed, map[string]string{
+		"10: a.next = c\n11: c.prev = b\n30: free b":                 "wrote 11 doomed",
+		"10: a.next = c\n20: b.next = c\n11: c.prev = b\n30: free b": "wrote 10",
+		"10: a.next = c\n11: c.prev = a\n30: free b":                 "healthy",
+	})
 }
 
 // TestTwoStructures: a node that lies in a list and in a chain is taken out of both. That a pointer to it was stored again as it was, in
