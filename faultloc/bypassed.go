@@ -64,10 +64,12 @@ func (in *Input) putIn(node graph.ObjID, addr uint64, t mgpp.Timestamp) bool {
 	return ok && known && c.Pointer && (v == addr || c.Obj == node)
 }
 
-// putInBetween: between two operations one wrote a pointer into a node, or one to it.
+// putInBetween: between two operations one wrote a pointer into a node, or one to it. Of several pointers the compiler may make one store.
 func (in *Input) putInBetween(node graph.ObjID, after, before mgpp.Timestamp) bool {
+	n := in.Cells.Object(node)
 	for t := before - 1; t > after && before-t < maxStale; t-- {
-		if in.putIn(node, uint64(in.Cells.Object(node).Addr), t) {
+		op := in.History.Op(t)
+		if op.Kind == mgpp.OpStore && op.Size > 8 && uint64(op.Addr-n.Addr) < n.Size || in.putIn(node, uint64(n.Addr), t) {
 			return true
 		}
 	}

@@ -37,6 +37,7 @@ func (a *Analysis) Finish(ctx context.Context, r *report.Report) error {
 			if !a.o.NoLocate {
 				a.brokenBefore(&c, p)
 			}
+			a.linked(&c, p.fault)
 		} else if !a.o.NoLocate {
 			a.locate(&c, p)
 		}

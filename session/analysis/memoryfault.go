@@ -38,18 +38,35 @@ func (a *Analysis) blame(c *report.CPoint, f *eval.MemoryFault) {
 		other, first, ok = a.allocatedBy(f)
 	}
 	if ok {
-		others := []report.Suspect{other}
-		if link, ok := a.linkedBy(f); ok {
-			others = append(others, link)
-		}
+		other.Contributes = s.Contributes
+		c.Suspects = append(c.Suspects, other)
 		if first {
-			c.Suspects = append(others, c.Suspects...)
-		} else {
-			c.Suspects = append(c.Suspects, others...)
+			slices.Reverse(c.Suspects)
 		}
 		for i := range c.Suspects {
-			c.Suspects[i].Rank, c.Suspects[i].Contributes = i+1, s.Contributes
+			c.Suspects[i].Rank = i + 1
 		}
+	}
+}
+
+// linked puts right behind the free who had linked the block in the call that freed it, unless that is a suspect before it.
+func (a *Analysis) linked(c *report.CPoint, f *eval.MemoryFault) {
+	death := uint64(a.Hist.Node(f.Node).Death)
+	free := slices.IndexFunc(c.Suspects, func(o report.Suspect) bool { return o.Timestamp == death })
+	s, ok := a.linkedBy(f)
+	if !ok || free < 0 {
+		return
+	}
+	s.Contributes = []string{f.Kind}
+	if k := slices.IndexFunc(c.Suspects, func(o report.Suspect) bool { return o.Path == s.Path && o.Line == s.Line }); k > free {
+		s = c.Suspects[k] // what is known of it says more
+		c.Suspects = slices.Delete(c.Suspects, k, k+1)
+	} else if k >= 0 {
+		return
+	}
+	c.Suspects = slices.Insert(c.Suspects, free+1, s)
+	for i := range c.Suspects {
+		c.Suspects[i].Rank = i + 1
 	}
 }
 
