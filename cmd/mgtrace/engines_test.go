@@ -28,7 +28,8 @@ import (
 //
 //   - FlagLate: the eBPF engine reads some values later than others;
 //   - the depth of stacks: the engines capture as many bytes as they can afford,
-//     so one stack may be the beginning of the other;
+//     so one stack may be the beginning of the other; of a signal that the
+//     program handles the eBPF engine does not read it;
 //   - what getrandom returned, times, and thread and process numbers;
 //   - values that several threads write to one place;
 //   - how malloc trims the mapping of an arena to its alignment (arena.c,

@@ -137,6 +137,9 @@ func (n *normalizer) line(e *trace.Event) (line, bool) {
 		say("%d sp %s ret %s", e.Aux, n.name(uint64(e.SP)), n.name(e.Ret))
 	case trace.KindSignal:
 		say("%d sp %s addr %s", e.Aux, n.name(uint64(e.SP)), n.name(uint64(e.Addr)))
+		if e.Flags&trace.FlagHandled != 0 {
+			l.stack = nil
+		}
 	case trace.KindFork, trace.KindThreadStart, trace.KindThreadExit: // Aux: numbers of the kernel
 	default:
 		say("aux %d size %d %s", e.Aux, e.Size, e.Name)

@@ -52,8 +52,9 @@ func (a *Analysis) registers(e *report.Exit) {
 	}
 	text, reads := a.Symbols.Instruction(trace.Addr(d.regs.PC()))
 	e.Instruction, e.Registers = text, make([]report.Register, len(registerNames))
-	sp := d.regs.SP()
-	e.StackFull = d.fault != 0 && slices.Contains(reads, objfile.RegSP) && max(uint64(d.fault), sp)-min(uint64(d.fault), sp) < stackStep
+	// There is a stack where the pointer leads, and none where the instruction was to go on with it.
+	below := d.regs.SP() - uint64(d.fault)
+	e.StackFull = d.fault != 0 && len(d.stack.Stack) > 0 && below > 0 && below < stackStep
 	for n, name := range registerNames {
 		r := report.Register{Name: name, Value: fmt.Sprintf("%#x", d.flags), Read: slices.Contains(reads, n)}
 		if name != "eflags" {
@@ -63,7 +64,7 @@ func (a *Analysis) registers(e *report.Exit) {
 	}
 }
 
-// stackStep is how far from the stack pointer an instruction writes that goes on with the stack, bytes.
+// stackStep is how far below the stack pointer an instruction writes that goes on with the stack, bytes.
 const stackStep = 64 << 10
 
 // Limits of what is unwound.
