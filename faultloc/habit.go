@@ -32,7 +32,7 @@ type habits struct {
 	past  map[couple]map[int]int // and what ran between them, where there was one
 	last  []mgpp.Timestamp       // the newest execution
 	usual map[int]bool           // statements that usually run next to some other
-	lone  [2]map[trace.Addr]bool // instructions that ran without another store of their own statement on this side
+	lone  [2]map[trace.Addr]bool // of instructions that ran: never with another store of their own statement on this side
 	deeds []deed                 // of the operations from since on
 	since mgpp.Timestamp
 
@@ -109,9 +109,9 @@ func learn(in Input) *habits {
 			for _, o := range around[side] {
 				near[side].add(st, o)
 			}
-			if !slices.Contains(around[side], st) {
-				h.lone[side][in.History.Deed(t).PC] = true
-			}
+			pc := in.History.Deed(t).PC
+			was, ran := h.lone[side][pc]
+			h.lone[side][pc] = (was || !ran) && !slices.Contains(around[side], st)
 		}
 		if a := around[behind]; len(a) > 0 {
 			next.add(st, a[0])
