@@ -50,7 +50,7 @@ func checkCore(ctx context.Context, path, program string, o AnalysisOptions) (*r
 	heap := core.Blocks(f, f.Maps)
 	stacks := make([][]objfile.Level, len(f.Threads))
 	for i := range f.Threads {
-		stacks[i] = typing.Activations(&f.Threads[i].Regs, symbols, f)
+		stacks[i] = typing.Activations(&f.Threads[i].Regs, symbols.File, f)
 	}
 	ao := o.analysis()
 	inferred := typing.Infer(f, heap, spec, symbols, stacks)

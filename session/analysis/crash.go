@@ -66,14 +66,21 @@ func (a *Analysis) holding(at mgpp.Timestamp) (out []faultloc.Read) {
 	if fault < maxOff {
 		return nil
 	}
-	v := a.Hist.At(at)
+	v, given := a.Hist.At(at), a.died.given(a.Symbols)
+	mayLead := func(at trace.Addr, value uint64) bool {
+		if a.o.Spec == "" {
+			return at%8 == 0 && slices.Contains(given, value)
+		}
+		c, ok := locatorCells{a.Graph}.Cell(at, v)
+		return ok && c.Pointer && c.Addr == at
+	}
 	var op mgpp.Brief
 	for t := at; t > 0 && at-t < maxScanned && len(out) < maxHolding; t-- {
 		if a.Hist.Brief(t, &op); op.Kind != mgpp.OpStore || op.Size != 8 || !op.Valued || fault-op.Value >= maxOff {
 			continue
 		}
 		is, known := mgpp.Number(v, op.Addr, 8)
-		if _, leads := v.NodeAt(trace.Addr(op.Value)); !known || is != op.Value || leads || !a.mayLead(op.Addr, op.Value, v) {
+		if _, leads := v.NodeAt(trace.Addr(op.Value)); !known || is != op.Value || leads || !mayLead(op.Addr, op.Value) {
 			continue
 		}
 		r := a.readAt(&replay.Read{Addr: uint64(op.Addr), Size: 8, Of: -1}, at)
@@ -81,13 +88,4 @@ func (a *Analysis) holding(at mgpp.Timestamp) (out []faultloc.Read) {
 		out = append(out, r)
 	}
 	return out
-}
-
-// mayLead: what an address holds may be a pointer that the program followed to where it died.
-func (a *Analysis) mayLead(at trace.Addr, value uint64, v mgpp.View) bool {
-	if a.o.Spec == "" {
-		return at%8 == 0 && slices.Contains(a.died.given(a.Symbols), value)
-	}
-	c, ok := locatorCells{a.Graph}.Cell(at, v)
-	return ok && c.Pointer && c.Addr == at
 }

@@ -78,15 +78,8 @@ func (d *death) around(symbols *symbol.Table) (out []replay.Stopped) {
 	if d.regs.Known == 0 || d.aborted {
 		return nil
 	}
-	find := func(pc uint64) (*objfile.File, uint64, bool) {
-		im, ok := symbols.Image(trace.Addr(pc))
-		if !ok || im.Obj == nil {
-			return nil, 0, false
-		}
-		return im.Obj, uint64(im.Bias), true
-	}
 	regs := d.regs
-	_, _, code := find(regs.PC())
+	_, _, code := symbols.File(regs.PC())
 	if !code { // a call led there
 		var word [8]byte
 		if !d.stack.Read(regs.SP(), word[:]) {
@@ -95,13 +88,13 @@ func (d *death) around(symbols *symbol.Table) (out []replay.Stopped) {
 		regs.Set(objfile.RegPC, binary.LittleEndian.Uint64(word[:])-1)
 		regs.Set(objfile.RegSP, regs.SP()+8)
 	}
-	for _, l := range objfile.Unwind(regs, maxUnwound, find, d.stack.Read) {
+	for _, l := range objfile.Unwind(regs, maxUnwound, symbols.File, d.stack.Read) {
 		at := l.Lookup()
 		if len(out) == maxStopped || len(out) == 0 && trace.Addr(at) != d.at {
 			continue
 		}
-		f, bias, _ := find(at)
-		if f == nil {
+		f, bias, ok := symbols.File(at)
+		if !ok {
 			break
 		}
 		fn, ok := f.FuncAt(at - bias)

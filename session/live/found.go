@@ -64,7 +64,7 @@ func (f *found) unwind() error {
 		if err != nil {
 			continue // in an uninterruptible sleep, or ending
 		}
-		f.stacks = append(f.stacks, stack{trace.ThreadID(tid), typing.Activations(&regs, f.l.Symbols, f.l.proc)})
+		f.stacks = append(f.stacks, stack{trace.ThreadID(tid), typing.Activations(&regs, f.l.Symbols.File, f.l.proc)})
 	}
 	return nil
 }

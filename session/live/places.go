@@ -1,8 +1,7 @@
 package live
 
 import (
-	"mgtrace/objfile"
-	"mgtrace/target/mem"
+	"mgtrace/session/typing"
 	"mgtrace/trace"
 )
 
@@ -15,34 +14,19 @@ func (l *Program) places() error {
 	if err != nil {
 		return nil // it has ended meanwhile
 	}
-	read := func(addr uint64, b []byte) bool {
-		n, _ := l.proc.ReadMemory(b, addr) // n tells
-		return n == len(b)
-	}
 	for _, id := range threads[:min(len(threads), maxPlaces)] {
 		regs, err := l.proc.Regs(id)
 		if err != nil {
 			continue // it is ending
 		}
 		ev := trace.Event{Kind: trace.KindHeld, Thread: trace.ThreadID(id), Wall: -1, PC: trace.Addr(regs.RIP), Name: l.held}
-		for i, at := range objfile.Unwind(unwindable(&regs), unwindDepth, l.file, read) {
-			if i > 0 {
-				ev.Stack = append(ev.Stack, trace.Addr(at.Regs.PC()))
-			}
+		levels := typing.Activations(&regs, l.file, l.proc)
+		for _, at := range levels[1:min(len(levels), unwindDepth)] {
+			ev.Stack = append(ev.Stack, trace.Addr(at.Regs.PC()))
 		}
 		if err := (*intake)(l).Event(&ev); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// unwindable are registers as unwinding wants them.
-func unwindable(regs *mem.Regs) (out objfile.Regs) {
-	for n := range out.R {
-		if v, ok := regs.DWARF(n); ok {
-			out.Set(n, v)
-		}
-	}
-	return out
 }

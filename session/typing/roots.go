@@ -14,9 +14,9 @@ import (
 // maxLevels bounds the activations of one stack that are looked at.
 const maxLevels = 4096
 
-// Activations are those of a thread, innermost first.
-func Activations(regs *mem.Regs, symbols *symbol.Table, m mem.Memory) []objfile.Level {
-	return objfile.Unwind(unwindRegs(regs), maxLevels, symbols.File, func(addr uint64, b []byte) bool {
+// Activations are those of a thread, innermost first. find gives the file that is mapped at an address, and its bias.
+func Activations(regs *mem.Regs, find func(pc uint64) (f *objfile.File, bias uint64, ok bool), m mem.Memory) []objfile.Level {
+	return objfile.Unwind(unwindRegs(regs), maxLevels, find, func(addr uint64, b []byte) bool {
 		n, _ := m.ReadMemory(b, addr) // n tells
 		return n == len(b)
 	})
