@@ -305,6 +305,9 @@ func (a *Assembler) interrupted(t *thread, h *Hit) []trace.Addr {
 	if stack := a.walk(t, h, h.PC+1, h.SP); len(stack) > 1 {
 		return stack[1:]
 	}
+	if h.Skip > 0 {
+		return nil
+	}
 	if stack := a.walk(t, h, binary.LittleEndian.Uint64(h.Stack), h.SP+8); len(stack) > 1 {
 		return stack
 	}
@@ -313,7 +316,7 @@ func (a *Assembler) interrupted(t *thread, h *Hit) []trace.Addr {
 
 // walk unwinds the captured stack from a return address and the stack pointer there.
 func (a *Assembler) walk(t *thread, h *Hit, ret, sp uint64) []trace.Addr {
-	a.window = Window{Base: h.SP, Data: h.Stack}
+	a.window = Window{Base: h.SP + h.Skip, Data: h.Stack}
 	a.restoreReturns(t, h)
 	r := &a.regs
 	r.R[3], r.R[objfile.RegBP], r.R[objfile.RegSP] = h.Regs.BX, h.Regs.BP, sp

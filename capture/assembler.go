@@ -206,7 +206,7 @@ func (a *Assembler) dispatch(t *thread, h *Hit) {
 				most = maxHandledStack
 			}
 			e.Data = append(h.Below, h.Stack[:min(len(h.Stack), most)]...)
-			e.Base, e.Size = trace.Addr(h.SP)-trace.Addr(len(h.Below)), uint64(len(e.Data))
+			e.Base, e.Size = trace.Addr(h.SP+h.Skip)-trace.Addr(len(h.Below)), uint64(len(e.Data))
 		}
 		a.send(e)
 	case Exit:

@@ -82,6 +82,8 @@ type Hit struct {
 	Result  uint64 // rax
 	Regs    Regs
 	Stack   []byte // memory from SP upwards
+	// Skip is how far above SP Stack begins, Signal only: where the stack is full there is no memory at SP, but in the next page.
+	Skip uint64
 	// Below is memory below SP that the program may use (x86-64 psABI 3.2.2), up to there; Signal only.
 	Below []byte
 	// Registers is what all registers of a Signal's thread held, as trace.KindSignal has them; nil if that is not known.

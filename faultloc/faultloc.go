@@ -374,7 +374,7 @@ type Evidence struct {
 	Law     Law            // Unlike: what held in all of Of executions
 	Origin  Origin         // Unlike: LawOrigin's
 	At      mgpp.Timestamp // Unlike, Doomed: the execution; Outdated: the change beside which the store is missing
-	By      trace.Addr     // Used: the instruction that used it
+	By      trace.Addr     // Used: the instruction that used it; Followed: what stored the pointer by which the freed block was still reached
 	Exact   bool           // Unlike: LawStep, and the number is wrong by as much
 	Turned  bool           // Unlike: the law is Beside's statement's
 	Later   bool           // Unlike: another statement broke a law before; Crash: all is broken since an earlier call

@@ -20,6 +20,8 @@ type Read struct {
 	Of     int            // the read, by its number, to which this one led; -1: to where the program died
 	// ByValue: it holds what leads to where the program died. Which way it came there is not known.
 	ByValue bool
+	// Left is the instruction that had stored the pointer by which the freed block was still reached; 0: it is not known.
+	Left trace.Addr
 }
 
 // maxLedBy bounds what is followed back.
@@ -42,7 +44,7 @@ func followed(in Input, suspects []Suspect) []Suspect {
 	case in.Led != nil:
 		reads = in.Led()
 	}
-	if r == nil && len(reads) == 0 && in.Holding != nil && len(in.Found) == 0 {
+	if len(reads) == 0 && in.Holding != nil && len(in.Found) == 0 {
 		reads = in.Holding()
 	}
 	beyond, died := in.beyond(reads)
@@ -54,7 +56,7 @@ func followed(in Input, suspects []Suspect) []Suspect {
 		t := in.History.LastWrite(x.Addr, uint64(x.Size), x.Before)
 		switch {
 		case x.Freed != 0:
-			t, e.Read = x.Freed, ReadFreedBlock
+			t, e.Read, e.By = x.Freed, ReadFreedBlock, x.Left
 		case t <= x.Born && x.Born != 0:
 			t, e.Read = x.Born, ReadUnwritten
 			if is := in.what(x); is == ReadNull || is == ReadDivisor {

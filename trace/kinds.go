@@ -104,7 +104,7 @@ var kindSpecs = [NumKinds]kindSpec{
 	KindBegin:       {"begin", "the history begins here, after size events that are not in it (name: why). Blocks and calls that were there precede it, flagged before; aux: how many blocks are not among them", set(fieldSize, fieldAux, fieldName)},
 	KindCease:       {"cease", "the history ends here by request (name: why); what follows only says how the program ended", set(fieldName)},
 	KindExec:        {"exec", "the program replaced itself (name: by what): this history ends here", set(fieldAux, fieldName)},
-	KindSignal:      {"signal", "a fatal or reporting signal (aux) at pc, fault address addr; args: what the registers held, by their DWARF numbers from 0 to 15, and the flags; data: size bytes of the thread's stack at base, from below sp on; none where that is not known, and in older traces", set(fieldAddr, fieldSize, fieldBase, fieldAux, fieldSP, fieldName, fieldStack, fieldArgs, fieldData)},
+	KindSignal:      {"signal", "a fatal or reporting signal (aux) at pc, fault address addr; args: what the registers held, by their DWARF numbers from 0 to 15, and the flags; data: size bytes of the thread's stack at base, from below sp on, or in the next page if there is none at sp; none where that is not known, and in older traces", set(fieldAddr, fieldSize, fieldBase, fieldAux, fieldSP, fieldName, fieldStack, fieldArgs, fieldData)},
 	KindExit:        {"exit", "the process ended; aux: its wait status", set(fieldAux)},
 	KindLost:        {"lost", "size events of the thread (0: any) were lost here", set(fieldSize, fieldName)},
 	KindTruncated:   {"truncated", "recording ended before the program did (name: why)", set(fieldName)},
@@ -114,6 +114,7 @@ var kindSpecs = [NumKinds]kindSpec{
 	KindMemory:      {"memory", "memory at addr held data when the program was held at its crash or end, for an audit; size 0: that was all", set(fieldAddr, fieldSize, fieldData)},
 	KindQuiet:       {"quiet", "calls of functions that nobody named are not told from here on; those that were open are told as unwound", 0},
 	KindHeld:        {"held", "the thread was at pc when the recording was about to end the program (name: why)", set(fieldName, fieldStack)},
+	KindWild:        {"wild", "when the program was held at its crash, the word at addr was data: near what a register of the thread held that leads to no memory, or near the address of such a word", set(fieldAddr, fieldSize, fieldData)},
 }
 
 // common are the fields that every kind has.

@@ -48,6 +48,7 @@ around thread=7 pc=0x4011e0 stack=0x4011e1,0x401000
 passed thread=7 pc=0x4011b0 addr=0x7ffe0040 data=00500000000000000200000000000000
 quiet thread=7 wall=79 pc=0x4011b0
 held thread=7 wall=80 pc=0x4011b4 name="timeout" stack=0x401200,0x401300
+wild thread=7 wall=81 addr=0x5010 data=6800000005000000
 truncated name="killed"
 exit thread=7 aux=139
 `

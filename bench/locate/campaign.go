@@ -35,6 +35,7 @@ type campaign struct {
 	engine   string
 	coverage bool
 	slicing  bool // slices from the suspect and from the crash
+	crashes  bool // only mutants that die, located without a specification too
 	workers  int
 	// recordOnly leaves the analysis to a later run with -again.
 	recordOnly bool
@@ -47,7 +48,16 @@ type campaign struct {
 const (
 	atFunctions = "functions" // where the specification says
 	atEnd       = "end"       // the end, or the crash
+	atCrash     = "none"      // no specification: the crash alone tells that something is wrong
 )
+
+// points are the kinds of C-points that a campaign locates with.
+func (c *campaign) points() []string {
+	if c.crashes {
+		return []string{atFunctions, atEnd, atCrash}
+	}
+	return []string{atFunctions, atEnd}
+}
 
 // trial is one mutant and what became of it.
 type trial struct {
@@ -148,6 +158,8 @@ func (c *campaign) try(ctx context.Context, s *subject, m *mutant, dir string, w
 	case !v.broken():
 		out.Harmless++
 		return nil, nil
+	case c.crashes && !v.Died:
+		return nil, nil
 	case !v.Way && strings.Contains(v.Memory, "READ"):
 		// Nothing was written that is wrong: a history of writes can not show it.
 		out.Memory++
@@ -180,7 +192,7 @@ func (m *mutant) names(line int) bool {
 	return slices.Contains(m.True, line) || m.Missing && slices.Contains(m.Around, line)
 }
 
-// locate records a mutant once, and locates the fault with both kinds of C-points.
+// locate records a mutant once, and locates the fault with each kind of C-points.
 func (c *campaign) locate(ctx context.Context, s *subject, t *trial, dir, level string, w workload) ([]run, error) {
 	bin, err := s.compile(ctx, dir, "mutant"+level, level)
 	if err != nil {
@@ -200,17 +212,14 @@ func (c *campaign) locate(ctx context.Context, s *subject, t *trial, dir, level 
 	return c.located(ctx, s, t, trace, endSpec, level)
 }
 
-// located analyses one recording with both kinds of C-points.
+// located analyses one recording with each kind of C-points.
 func (c *campaign) located(ctx context.Context, s *subject, t *trial, trace, endSpec, level string) ([]run, error) {
 	var runs []run
-	for _, points := range []string{atFunctions, atEnd} {
+	for _, points := range c.points() {
 		if points == atEnd && !t.Judge.End && t.Judge.Memory == "" {
 			continue // whole at the end
 		}
-		spec := s.spec
-		if points == atEnd {
-			spec = endSpec
-		}
+		spec := map[string]string{atFunctions: s.spec, atEnd: endSpec, atCrash: ""}[points]
 		r, err := c.analyse(ctx, t.Mutant, trace, spec)
 		if err != nil {
 			return nil, err

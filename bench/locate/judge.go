@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"syscall"
 	"time"
 )
 
@@ -72,6 +73,7 @@ type verdict struct {
 	// Way and End: the structure was broken after some operation, and at the end (or
 	// the program died).
 	Way, End bool
+	Died     bool // of a signal of its own
 	How      string
 	Memory   string // what the sanitiser says: "heap-buffer-overflow WRITE"
 }
@@ -98,7 +100,7 @@ func (s *subject) judge(ctx context.Context, dir string, kind string, w workload
 	case code == 11:
 		v.Way, v.How = true, "broken on the way"
 	case code > 128:
-		v.Way, v.End, v.How = true, true, fmt.Sprintf("died of signal %d", code-128)
+		v.Way, v.End, v.Died, v.How = true, true, code != 128+int(syscall.SIGKILL), fmt.Sprintf("died of signal %d", code-128)
 	case code != 0:
 		v.Way, v.End, v.How = true, true, fmt.Sprintf("exit status %d", code)
 	}

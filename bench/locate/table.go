@@ -76,7 +76,7 @@ func (c *campaign) print(w io.Writer, outcomes []*outcome) {
 	}
 	fmt.Fprintln(w)
 	for _, level := range c.Levels {
-		for _, points := range []string{atFunctions, atEnd} {
+		for _, points := range c.points() {
 			fmt.Fprintf(w, "\n%s, C-points: %s\n\n", level, points)
 			byProgram(w, outcomes, level, points)
 		}
@@ -182,7 +182,7 @@ func compared(w io.Writer, outcomes []*outcome) {
 		for _, x := range o.Trials {
 			for _, r := range x.Runs {
 				switch {
-				case r.Level != "-O0" || r.Rank == 0:
+				case r.Level != "-O0" || r.Rank == 0 || r.Points == atCrash:
 				case r.Points == atEnd:
 					end = append(end, float64(r.Rank))
 				default:

@@ -9,6 +9,7 @@ import (
 const (
 	maxInterrupted = 64 << 10 // how much of the stack is looked at where a signal met a thread, bytes
 	redZone        = 128      // bytes below the stack pointer that a function may use (x86-64 psABI 3.2.2)
+	pageSize       = 4 << 10
 )
 
 // Interrupted gives the hit of a signal where its thread was, what that held, and what unwinding needs.
@@ -27,6 +28,10 @@ func Interrupted(h *capture.Hit, regs *mem.Regs, memory mem.Memory) {
 		}
 	}
 	h.Stack = make([]byte, maxInterrupted)
-	n, _ := memory.ReadMemory(h.Stack, regs.RSP) // n tells
+	n, _ := memory.ReadMemory(h.Stack, h.SP) // n tells
+	if n == 0 {
+		h.Below, h.Skip = nil, pageSize-h.SP%pageSize
+		n, _ = memory.ReadMemory(h.Stack, h.SP+h.Skip)
+	}
 	h.Stack = h.Stack[:n]
 }

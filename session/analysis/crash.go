@@ -62,6 +62,9 @@ const (
 // address may have come at which the program found no memory. It has followed one of them most likely. Nothing is told of NULL: many are.
 // Without a specification any word may be a pointer, if a register holds it of which the address was computed.
 func (a *Analysis) holding(at mgpp.Timestamp) (out []faultloc.Read) {
+	if len(a.wild) > 0 {
+		return a.heldWild(at)
+	}
 	fault := uint64(a.died.fault)
 	if fault < maxOff {
 		return nil

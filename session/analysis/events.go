@@ -63,6 +63,9 @@ func (a *Analysis) Event(ev *trace.Event) error {
 	case trace.KindHeld:
 		a.heldAt(ev)
 		return nil
+	case trace.KindWild:
+		a.wild.note(ev)
+		return nil
 	case trace.KindQuiet:
 		a.calls.quiet = a.Hist.Now()
 		return nil

@@ -271,9 +271,25 @@ func (x *experiments) Stored(ops []mgpp.Timestamp, instead []byte) (well, ok boo
 }
 
 // Followed implements faultloc.Rerun.
-func (x *experiments) Followed() (out []faultloc.Read) {
-	for _, r := range x.call.Followed() {
-		out = append(out, x.a.readAt(&r, x.call.Time(r.Effects)))
+func (x *experiments) Followed() []faultloc.Read {
+	return x.a.reads(x.call.Followed(), func(r *replay.Read) mgpp.Timestamp { return x.call.Time(r.Effects) })
+}
+
+// reads are such, each after an operation. Where a pointer led to one that was stored when another block was there, that block was freed.
+func (a *Analysis) reads(list []replay.Read, before func(r *replay.Read) mgpp.Timestamp) (out []faultloc.Read) {
+	for i := range list {
+		out = append(out, a.readAt(&list[i], before(&list[i])))
+	}
+	for _, p := range out {
+		if p.Of < 0 || p.Size != 8 {
+			continue
+		}
+		x := &out[p.Of]
+		to, known := mgpp.Number(a.Hist.At(p.Before), p.Addr, 8)
+		stored := a.Hist.LastWrite(p.Addr, 8, p.Before)
+		if died := a.diedSince(x.Addr, trace.Addr(to), stored, x.Before); known && died != 0 && x.Left == 0 {
+			x.Freed, x.Left = died, a.Hist.Op(stored).PC
+		}
 	}
 	return out
 }

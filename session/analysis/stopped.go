@@ -53,7 +53,7 @@ func (a *Analysis) registers(e *report.Exit) {
 	text, reads := a.Symbols.Instruction(trace.Addr(d.regs.PC()))
 	e.Instruction, e.Registers = text, make([]report.Register, len(registerNames))
 	// There is a stack where the pointer leads, and none where the instruction was to go on with it.
-	below := d.regs.SP() - uint64(d.fault)
+	below := max(d.regs.SP(), d.stack.Base) - uint64(d.fault)
 	e.StackFull = d.fault != 0 && len(d.stack.Stack) > 0 && below > 0 && below < stackStep
 	for n, name := range registerNames {
 		r := report.Register{Name: name, Value: fmt.Sprintf("%#x", d.flags), Read: slices.Contains(reads, n)}
@@ -112,13 +112,10 @@ func (d *death) around(symbols *symbol.Table) (out []replay.Stopped) {
 }
 
 // led is the memory by which the program came to where it died, as its registers then, its stack and its code tell.
-func (a *Analysis) led(at mgpp.Timestamp) (out []faultloc.Read) {
+func (a *Analysis) led(at mgpp.Timestamp) []faultloc.Read {
 	calls := a.died.around(a.Symbols)
 	if len(calls) == 0 || a.Typing == nil {
 		return nil
 	}
-	for _, r := range rerun.Led(a.program(nil), at, calls) {
-		out = append(out, a.readAt(&r, at))
-	}
-	return out
+	return a.reads(rerun.Led(a.program(nil), at, calls), func(*replay.Read) mgpp.Timestamp { return at })
 }

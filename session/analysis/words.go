@@ -472,7 +472,7 @@ func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 	case faultloc.Used:
 		return "it freed memory that was used after that in the same call, at " + a.Symbols.Place(e.By) + experiment
 	case faultloc.Followed:
-		return followed(&e)
+		return a.followed(&e)
 	case faultloc.Stale:
 		return "it freed a node, and a pointer to that was stored only afterwards: something still led to it"
 	case faultloc.Taken:
@@ -780,7 +780,7 @@ func (a *Analysis) nodeAt(v uint64) string {
 }
 
 // followed says what a statement had to do with the address at which the program died.
-func followed(e *faultloc.Evidence) string {
+func (a *Analysis) followed(e *faultloc.Evidence) string {
 	led := "the program followed it to where it died"
 	switch {
 	case e.ByAddress:
@@ -802,6 +802,9 @@ func followed(e *faultloc.Evidence) string {
 		out = "it left the 0 by which the program divided"
 	case faultloc.ReadFreedBlock:
 		out = "it freed the block from which a pointer was read after that, and " + led
+		if e.By != 0 {
+			out += "; what was stored at " + a.Symbols.Place(e.By) + " still led to the block"
+		}
 	case faultloc.ReadUnwritten:
 		out = "it allocated the block from which a pointer was read that nothing had written, and " + led
 	default:

@@ -96,6 +96,7 @@ type Program struct {
 	onStop func(audit func([]byte, trace.Addr) int) // the process is held and every event is there
 	onUrge func()                                   // somebody wants mgtrace to end
 	placed bool                                     // where the threads were that mgtrace ends was told
+	sought bool                                     // what led to where the program crashed was
 	urges  bool                                     // somebody did
 	held   string                                   // why mgtrace ended the run; "" if it did not
 	denote func()                                   // of noteDetours; nil: launched
@@ -573,7 +574,7 @@ func (l *Program) interrupted(h *capture.Hit) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.crash != nil && h.Base == 0 && l.crash.Index == h.Index && l.crash.Thread == h.Thread && l.crash.PC == h.PC {
-		h.Regs, h.Stack, h.Below, h.Registers = l.crash.Regs, l.crash.Stack, l.crash.Below, l.crash.Registers
+		h.Regs, h.Stack, h.Skip, h.Below, h.Registers = l.crash.Regs, l.crash.Stack, l.crash.Skip, l.crash.Below, l.crash.Registers
 	}
 }
 
@@ -589,6 +590,10 @@ func (l *Program) stopped() {
 	if err == nil && l.held != "" && !l.placed {
 		l.placed = true
 		err = l.places()
+	}
+	if err == nil && l.crash != nil && !l.sought {
+		l.sought = true
+		err = l.wild()
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,0 +1,89 @@
+package live
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"mgtrace/target/mem"
+	"mgtrace/trace"
+)
+
+// A program dies of a pointer that leads to no memory, and has it from somewhere. Memory itself says where that is, also of bytes of which no
+// event tells: what an allocator leaves in a block that is freed, or what came there one by one.
+
+// Limits of the search for words of memory.
+const (
+	minWild     = 64 << 10 // addresses below are NULL and a little more (vm.mmap_min_addr, proc_sys_vm(5)): many words are such
+	maxWildOff  = 4 << 10  // bytes from where a word leads
+	maxWild     = 512      // words that are told for a register
+	maxWildTo   = 16       // and for each of those
+	maxSearched = 1 << 14  // words that are found
+	maxTaken    = 16 << 30 // bytes of a mapping: a larger one is address space, of which little is used
+	maxScanned  = 1 << 30  // bytes that are looked through, each of two times
+)
+
+// wild tells which words of memory led where a register did by which the program crashed, and which led to those. The process is held.
+func (l *Program) wild() error {
+	c := l.crash
+	if c.Index != int(unix.SIGSEGV) && c.Index != int(unix.SIGBUS) {
+		return nil
+	}
+	maps, err := l.proc.Maps()
+	if err != nil {
+		return nil // it has ended meanwhile
+	}
+	var values []uint64
+	for _, v := range c.Registers[:trace.SignalRegs-1] {
+		if m, _ := mem.FindMap(maps, v); v >= minWild && !m.Read && !m.Write && !slices.Contains(values, v) {
+			values = append(values, v)
+		}
+	}
+	maps = slices.DeleteFunc(maps, func(m mem.Map) bool {
+		return !m.Write || m.Shared || m.Size() > maxTaken || m.Lo <= c.SP && c.SP < m.Hi
+	})
+	slices.SortStableFunc(maps, func(a, b mem.Map) int { return cmp.Compare(a.Size(), b.Size()) }) // most of them, if not all
+	held := mem.Near(l.proc, maps, values, maxWildOff, maxSearched, maxScanned)
+	held = nearest(held, values, maxWild, func(w mem.Word, v uint64) uint64 { return max(w.Value, v) - min(w.Value, v) })
+	var at []uint64
+	for _, w := range held {
+		at = append(at, w.Addr)
+	}
+	led := mem.Near(l.proc, maps, at, maxWildOff, maxSearched, maxScanned)
+	led = nearest(led, at, maxWildTo, func(w mem.Word, v uint64) uint64 { return v - w.Value })
+	for _, w := range slices.Concat(held, led) {
+		ev := trace.Event{Kind: trace.KindWild, Thread: c.Thread, Wall: -1, Addr: trace.Addr(w.Addr), Size: 8, Data: binary.LittleEndian.AppendUint64(nil, w.Value)}
+		if err := (*intake)(l).Event(&ev); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nearest are of the words, for each value, the n that are not farther away than the others, and each only once.
+func nearest(words []mem.Word, values []uint64, n int, away func(w mem.Word, v uint64) uint64) (out []mem.Word) {
+	slices.SortStableFunc(words, func(a, b mem.Word) int { return cmp.Compare(a.Value, b.Value) })
+	chosen := map[uint64]bool{}
+	for _, v := range values {
+		var near []mem.Word
+		from, _ := slices.BinarySearchFunc(words, v-min(v, maxWildOff), func(w mem.Word, v uint64) int { return cmp.Compare(w.Value, v) })
+		for _, w := range words[from:] {
+			if w.Value > v && w.Value-v >= maxWildOff {
+				break
+			}
+			if away(w, v) < maxWildOff {
+				near = append(near, w)
+			}
+		}
+		slices.SortStableFunc(near, func(a, b mem.Word) int { return cmp.Compare(away(a, v), away(b, v)) })
+		for _, w := range near[:min(len(near), n)] {
+			if !chosen[w.Addr] {
+				chosen[w.Addr] = true
+				out = append(out, w)
+			}
+		}
+	}
+	return out
+}
