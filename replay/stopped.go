@@ -177,6 +177,14 @@ func (b *backward) followed() (place []*source) {
 		}
 		return place
 	case in.Kind == x86.KindCall:
+		if o, mem := in.Operand(); mem && b.s.Fault == 0 {
+			// It could read where it was to go on, and that is no address.
+			if at, known, where := b.address(&o, 0); known && !nowhere(at) {
+				if to := b.load(at, 8, where, 0); !to.known || nowhere(to.value) {
+					return []*source{to.source}
+				}
+			}
+		}
 		for _, r := range [...]x86.Reg{x86.RDI, x86.RSI, x86.RDX} {
 			if x := b.register(r, 0); x.known && b.here(x.value) {
 				place = append(place, x.source)

@@ -114,7 +114,7 @@ var kindSpecs = [NumKinds]kindSpec{
 	KindMemory:      {"memory", "memory at addr held data when the program was held at its crash or end, for an audit; size 0: that was all", set(fieldAddr, fieldSize, fieldData)},
 	KindQuiet:       {"quiet", "calls of functions that nobody named are not told from here on; those that were open are told as unwound", 0},
 	KindHeld:        {"held", "the thread was at pc when the recording was about to end the program (name: why)", set(fieldName, fieldStack)},
-	KindWild:        {"wild", "when the program was held at its crash, the word at addr was data: near what a register of the thread held that leads to no memory, or near the address of such a word", set(fieldAddr, fieldSize, fieldData)},
+	KindWild:        {"wild", "when the program was held at its crash, the word at addr was data: near what a register of the thread held that leads to no memory, or near an address of such a word or of another register", set(fieldAddr, fieldSize, fieldData)},
 }
 
 // common are the fields that every kind has.

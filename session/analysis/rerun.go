@@ -291,6 +291,11 @@ func (a *Analysis) reads(list []replay.Read, before func(r *replay.Read) mgpp.Ti
 			x.Freed, x.Left = died, a.Hist.Op(stored).PC
 		}
 	}
+	for i := range out {
+		if x := &out[i]; x.Of < 0 && x.Left == 0 {
+			a.stale(x, x.Before)
+		}
+	}
 	return out
 }
 

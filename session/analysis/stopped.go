@@ -29,10 +29,13 @@ func (d *death) held(ev *trace.Event) {
 	d.stack = replay.Stopped{Base: uint64(ev.Base), Stack: bytes.Clone(ev.Data)}
 }
 
-// given are what the registers held that the instruction read at which the program died.
+// given are what the registers held that the instruction read at which the program died, or where it went on that is no code.
 func (d *death) given(symbols *symbol.Table) (out []uint64) {
 	if d.regs.Known == 0 {
 		return nil
+	}
+	if _, _, code := symbols.File(d.regs.PC()); !code { // a call led there
+		return []uint64{d.regs.PC()}
 	}
 	_, reads := symbols.Instruction(trace.Addr(d.regs.PC()))
 	for _, n := range reads {

@@ -75,15 +75,8 @@ func (a *Analysis) wildness(x *sourceWord, at mgpp.Timestamp) wildness {
 	if x.read.Freed == 0 && x.read.Born == 0 && a.Hist.LastWrite(x.read.Addr, 8, at) == 0 {
 		return wildLeft + 1
 	}
-	for _, p := range a.wild {
-		if x.Addr-p.Value >= maxOff {
-			continue
-		}
-		stored := a.Hist.LastWrite(trace.Addr(p.Addr), 8, at)
-		if died := a.diedSince(x.read.Addr, trace.Addr(p.Value), stored, at); died != 0 {
-			x.read.Freed, x.read.Left = died, a.Hist.Op(stored).PC
-			return wildStale
-		}
+	if a.stale(&x.read, at) {
+		return wildStale
 	}
 	is, known := mgpp.Number(a.Hist.At(at), x.read.Addr, 8)
 	switch {
@@ -93,6 +86,21 @@ func (a *Analysis) wildness(x *sourceWord, at mgpp.Timestamp) wildness {
 		return wildFreed
 	}
 	return wildLeft
+}
+
+// stale finds a pointer to what was read that was stored when another block was there, which was freed.
+func (a *Analysis) stale(r *faultloc.Read, at mgpp.Timestamp) bool {
+	for _, p := range a.wild {
+		if uint64(r.Addr)-p.Value >= maxOff {
+			continue
+		}
+		stored := a.Hist.LastWrite(trace.Addr(p.Addr), 8, at)
+		if died := a.diedSince(r.Addr, trace.Addr(p.Value), stored, at); died != 0 {
+			r.Freed, r.Left = died, a.Hist.Op(stored).PC
+			return true
+		}
+	}
+	return false
 }
 
 // diedSince is when the block was freed that had addr when a pointer was stored that leads into it; 0: the block is still there, or that is not known.

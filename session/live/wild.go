@@ -25,7 +25,8 @@ const (
 	maxScanned  = 1 << 30  // bytes that are looked through, each of two times
 )
 
-// wild tells which words of memory led where a register did by which the program crashed, and which led to those. The process is held.
+// wild tells which words of memory led where a register did by which the program crashed, and which led to those, or where other registers did.
+// The process is held.
 func (l *Program) wild() error {
 	c := l.crash
 	if c.Index != int(unix.SIGSEGV) && c.Index != int(unix.SIGBUS) {
@@ -35,10 +36,14 @@ func (l *Program) wild() error {
 	if err != nil {
 		return nil // it has ended meanwhile
 	}
-	var values []uint64
-	for _, v := range c.Registers[:trace.SignalRegs-1] {
-		if m, _ := mem.FindMap(maps, v); v >= minWild && !m.Read && !m.Write && !slices.Contains(values, v) {
+	var values, at []uint64
+	for _, v := range append(c.Registers[:trace.SignalRegs-1:trace.SignalRegs-1], c.PC) {
+		switch m, _ := mem.FindMap(maps, v); {
+		case v < minWild || slices.Contains(values, v):
+		case !m.Read && !m.Write:
 			values = append(values, v)
+		case m.Write:
+			at = append(at, v) // it may have read there what led nowhere
 		}
 	}
 	maps = slices.DeleteFunc(maps, func(m mem.Map) bool {
@@ -47,7 +52,6 @@ func (l *Program) wild() error {
 	slices.SortStableFunc(maps, func(a, b mem.Map) int { return cmp.Compare(a.Size(), b.Size()) }) // most of them, if not all
 	held := mem.Near(l.proc, maps, values, maxWildOff, maxSearched, maxScanned)
 	held = nearest(held, values, maxWild, func(w mem.Word, v uint64) uint64 { return max(w.Value, v) - min(w.Value, v) })
-	var at []uint64
 	for _, w := range held {
 		at = append(at, w.Addr)
 	}
