@@ -327,11 +327,16 @@ func (a *Assembler) walk(t *thread, h *Hit, ret, sp uint64) []trace.Addr {
 }
 
 // restoreReturns puts back the return addresses that uretprobes replaced on the
-// captured stack: of open watched calls, and of the writer that is open in the
-// engine (Size: where, Base: which).
+// captured stack: of open watched calls, of those of allocators in which
+// the program ends itself, and of the writer that is open in the engine (Size: where, Base: which).
 func (a *Assembler) restoreReturns(t *thread, h *Hit) {
 	for _, c := range t.calls {
 		if a.plan.Funcs[c.fn].Uretprobe {
+			a.window.write(c.sp, c.ret)
+		}
+	}
+	for i := range t.allocs {
+		if c := &t.allocs[i]; h.Op == Signal && a.plan.Funcs[c.fn].Uretprobe {
 			a.window.write(c.sp, c.ret)
 		}
 	}

@@ -235,6 +235,30 @@ func (c *Checker) badFree(a *mgpp.Anomaly) {
 	}
 }
 
+// Aborted takes note of the program's having ended itself in a statement of a thread. If that freed what never was a block, the last
+// thing that the thread freed so, the allocator did not know it either.
+func (c *Checker) Aborted(thread trace.ThreadID, pc trace.Addr) {
+	h, ok := c.hist.(faultHistory)
+	if !ok || c.spec.MemoryFaults.NoDoubleFree {
+		return
+	}
+	list := h.Anomalies()
+	i := len(list) - 1
+	for i >= 0 && list[i].Thread != thread {
+		i--
+	}
+	if i < 0 || list[i].Kind != mgpp.FreeUnknown || list[i].PC != pc || !standardFree(list[i].Name) {
+		return
+	}
+	a := &list[i]
+	how := a.Name
+	if how == "" {
+		how = "free"
+	}
+	op := mgpp.Op{Time: a.Time, Thread: a.Thread, PC: a.PC, Name: a.Name}
+	c.fault(op, "invalid free", mgpp.Node{}, fmt.Sprintf("%s of %#x, which no allocator has given out", how, uint64(a.Addr)))
+}
+
 func (c *Checker) fault(op mgpp.Op, kind string, n mgpp.Node, reason string) {
 	o := c.g.FormerAt(n.ID, uint64(n.Start))
 	if o == 0 {

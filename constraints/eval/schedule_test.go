@@ -368,6 +368,15 @@ func TestMemoryFaults(t *testing.T) {
 			w.apply(trace.Event{Kind: trace.KindFree, Name: "pool_put", Addr: a + 8, Thread: 1})
 		}, nil},
 		{"free of what was never seen", func(w *world) { w.release(0x99990) }, nil},
+		{"free of what was never seen, and the program aborts in it", func(w *world) {
+			w.release(0x99990)
+			w.c.Aborted(1, 0)
+		}, []string{"invalid free NULL: free of 0x99990, which no allocator has given out"}},
+		{"and it aborts elsewhere", func(w *world) {
+			w.release(0x99990)
+			w.c.Aborted(1, 0x4444)
+			w.c.Aborted(2, 0)
+		}, nil},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -51,6 +51,9 @@ func (a *Analysis) Signalled(ev *trace.Event) {
 				if a.traced(ev.PC) {
 					d.pc = ev.PC
 				}
+				if d.aborted {
+					a.Checker.Aborted(ev.Thread, at)
+				}
 			}
 		}
 	}

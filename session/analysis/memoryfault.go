@@ -31,7 +31,10 @@ func (a *Analysis) blame(c *report.CPoint, f *eval.MemoryFault) {
 	s.Evidence = append([]string{faultEvidence(f)}, s.Also...)
 	s.Why = report.Sentence(s.Evidence[0])
 	c.File, c.Path, c.Line, c.Function = s.File, s.Path, s.Line, s.Function
-	c.Inconsistencies = []report.Inconsistency{{Constraint: f.Kind, Nodes: map[string]string{"X": describe.Node(a.Graph, f.Node)}, Reason: f.Reason, Total: 1}}
+	c.Inconsistencies = []report.Inconsistency{{Constraint: f.Kind, Reason: f.Reason, Total: 1}}
+	if f.Node != 0 {
+		c.Inconsistencies[0].Nodes = map[string]string{"X": describe.Node(a.Graph, f.Node)}
+	}
 	c.Suspects = []report.Suspect{s}
 	other, first, ok := a.freedBy(f)
 	if !ok {
