@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 	"slices"
@@ -72,11 +73,13 @@ type Tactic struct {
 type Exit struct {
 	Status *int   `json:"status,omitempty"`
 	Signal string `json:"signal,omitempty"`
-	File   string `json:"file,omitempty"` // Signal: where, if known
-	Path   string `json:"path,omitempty"` // File with its directories
-	Line   int    `json:"line,omitempty"`
-	Where  string `json:"where,omitempty"` // Signal: "function+0x12" if there is no line
-	Held   string `json:"held,omitempty"`  // mgtrace ended it: "timeout", "interrupt"
+	// Handled is the fault that the program had handled, "SIGSEGV", and after which it did no more than end: what follows tells of that.
+	Handled string `json:"handled,omitempty"`
+	File    string `json:"file,omitempty"` // Signal: where, if known
+	Path    string `json:"path,omitempty"` // File with its directories
+	Line    int    `json:"line,omitempty"`
+	Where   string `json:"where,omitempty"` // Signal: "function+0x12" if there is no line
+	Held    string `json:"held,omitempty"`  // mgtrace ended it: "timeout", "interrupt"
 
 	Threads     []Thread   `json:"threads,omitempty"`     // Held: where they were, as far as known
 	Instruction string     `json:"instruction,omitempty"` // Signal: that which could not be executed, in Intel syntax, if known
@@ -266,6 +269,14 @@ type Line struct {
 	Text string `json:"text"`
 }
 
+// Died is the signal of which the program died, or the fault that it handled before it ended; "" if it did not.
+func (e *Exit) Died() string {
+	if e == nil {
+		return ""
+	}
+	return cmp.Or(e.Handled, e.Signal)
+}
+
 // Found reports whether anything is inconsistent, or a memory fault.
 func (r *Report) Found() bool {
 	return slices.ContainsFunc(r.CPoints, func(c CPoint) bool { return c.Fault != Crash })
@@ -280,7 +291,7 @@ func (r *Report) Status() int {
 	switch {
 	case r.Found():
 		return 1
-	case r.Exit != nil && r.Exit.Signal != "" && r.Exit.Held == "":
+	case r.Exit.Died() != "" && r.Exit.Held == "":
 		return statusCrashed
 	}
 	return 0

@@ -409,7 +409,7 @@ func (t *Thread) String(named bool) string {
 
 // unexplained: the program died of itself, and nothing is inconsistent but what may just have been on its way then.
 func (r *Report) unexplained() bool {
-	if r.Exit == nil || r.Exit.Held != "" || !slices.Contains(ownFault, r.Exit.Signal) {
+	if r.Exit == nil || r.Exit.Held != "" || !slices.Contains(ownFault, r.Exit.Died()) {
 		return false
 	}
 	return !slices.ContainsFunc(r.CPoints, func(c CPoint) bool { return c.Fault != Crash && !(c.Kind == "crash" && c.Temporary) })
@@ -427,7 +427,7 @@ func (r *Report) Headline() string {
 	case r.Found():
 		return r.CPoints[0].Title()
 	case r.Status() == statusCrashed:
-		return "died of " + r.Exit.Signal + ", no inconsistency found"
+		return "died of " + r.Exit.Died() + ", no inconsistency found"
 	case r.Followed != nil:
 		return "no access left its block"
 	case r.Checked.CPoints == 0:
@@ -487,7 +487,7 @@ func (p *printer) verdict(r *Report) string {
 
 // Stopped says which instruction could not be executed, and what it was given; "" if that is not known.
 func (e *Exit) Stopped() string {
-	if e.Instruction == "" || !slices.Contains(ownFault, e.Signal) || e.Signal == "SIGABRT" {
+	if e.Instruction == "" || !slices.Contains(ownFault, e.Died()) || e.Died() == "SIGABRT" {
 		return ""
 	}
 	var given []string
@@ -517,6 +517,9 @@ func (e *Exit) String() string {
 		return fmt.Sprintf("stopped by mgtrace (%s) at %s:%d", e.Held, e.File, e.Line)
 	case e.Held != "":
 		return "stopped by mgtrace (" + e.Held + ")"
+	case e.Handled != "":
+		was := Exit{Signal: e.Signal, Status: e.Status}
+		return fmt.Sprintf("%s, after it had handled %s at %s:%d", was.String(), e.Handled, e.File, e.Line)
 	case e.Signal != "" && e.File != "":
 		return fmt.Sprintf("the program died of %s at %s:%d", e.Signal, e.File, e.Line)
 	case e.Signal != "" && e.Where != "":

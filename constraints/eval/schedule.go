@@ -299,6 +299,9 @@ func (s *Schedule) started() {
 	}
 }
 
+// Caught reports whether the program has handled a fault, and not gone on since.
+func (s *Schedule) Caught() bool { return s.faults.Handling() }
+
 // isExit reports whether a function is the C library's exit.
 func (s *Schedule) isExit(f uint64) bool {
 	return f > 0 && f <= uint64(len(s.prog.Funcs)) && s.prog.Funcs[f-1].End

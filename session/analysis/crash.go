@@ -27,7 +27,7 @@ func (a *Analysis) crashed() (c report.CPoint, ok bool) {
 	in := a.question(p)
 	res := a.watched(p, in, faultloc.Crashed)
 	c = report.CPoint{Kind: p.Kind, File: a.signal.File, Path: a.signal.Path, Line: a.signal.Line, Timestamp: uint64(p.time), Fault: report.Crash}
-	c.Inconsistencies = []report.Inconsistency{{Constraint: report.Crash, Reason: "the program died of " + a.signal.Signal + ", and nothing was inconsistent", Total: 1}}
+	c.Inconsistencies = []report.Inconsistency{{Constraint: report.Crash, Reason: "the program died of " + a.signal.Died() + ", and nothing was inconsistent", Total: 1}}
 	if a.died.aborted && !slices.ContainsFunc(res.Suspects, func(s faultloc.Suspect) bool { return s.Kind != faultloc.Died }) {
 		return c, false // where it aborted is told in any case
 	}

@@ -35,6 +35,11 @@ func (a *Analysis) Signalled(ev *trace.Event) {
 		return // mgtrace killed it
 	}
 	signal := syscall.Signal(ev.Aux)
+	if signal == unix.SIGABRT && a.caught() {
+		a.Exit = &report.Exit{Signal: unix.SignalName(signal)}
+		a.handled()
+		return
+	}
 	e := &report.Exit{Signal: unix.SignalName(signal)}
 	a.died = death{thread: ev.Thread}
 	a.died.held(ev)
@@ -118,7 +123,20 @@ func (a *Analysis) Ended(ev *trace.Event) {
 	case ws.Exited():
 		code := ws.ExitStatus()
 		a.Exit = &report.Exit{Status: &code}
+		if code != 0 && a.caught() {
+			a.handled()
+		}
 	}
+}
+
+// caught: the program has handled a fault of its own, and done nothing since.
+func (a *Analysis) caught() bool { return a.Schedule.Caught() && a.died.pc != 0 && !a.died.aborted }
+
+// handled: the program has ended after that.
+func (a *Analysis) handled() {
+	was := a.signal
+	a.Exit.Handled, a.Exit.File, a.Exit.Path, a.Exit.Line, a.Exit.Where = was.Signal, was.File, was.Path, was.Line, was.Where
+	a.signal = a.Exit
 }
 
 // heldAt notes where a thread was when mgtrace ended the program.

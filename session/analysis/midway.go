@@ -34,7 +34,7 @@ func (a *Analysis) temporary(p *point) bool {
 // bring about itself ended it, in a call that had only just begun and before which all was whole, or all that
 // contributed was done in such calls.
 func (a *Analysis) midway(p *point) bool {
-	if p.Kind != "crash" || a.Exit == nil || !outside(a.Exit.Signal) {
+	if p.Kind != "crash" || a.Exit == nil || !outside(a.Exit.Died()) {
 		return false
 	}
 	short := func(call eval.Activation) bool {
@@ -84,5 +84,5 @@ func outside(signal string) bool {
 func (a *Analysis) unjudged(p *point) string {
 	call := p.Open[len(p.Open)-1]
 	return fmt.Sprintf("%s ended the program in call %d of %s, which had just begun: what it had changed breaks %s, as it may half-way, and is not judged; if the program hung, let it hang for two seconds before you end it, or use --timeout",
-		a.Exit.Signal, call.Call, call.Function, report.Plural(len(p.found), "constraint instance", "constraint instances"))
+		a.Exit.Died(), call.Call, call.Function, report.Plural(len(p.found), "constraint instance", "constraint instances"))
 }

@@ -156,6 +156,11 @@ func (in *intake) Event(ev *trace.Event) error {
 	if in.heed != nil && (ev.Kind == trace.KindAlloc || ev.Kind == trace.KindRealloc) {
 		in.heed(ev.Stack, ev.Size, in.tell)
 	}
+	if ev.Kind == trace.KindSignal && ev.Flags&trace.FlagHandled != 0 {
+		in.lock()
+		(*Program)(in).goesAstray(int(ev.Aux), ev.Thread, ev.Args, uint64(ev.PC))
+		in.unlock()
+	}
 	if in.full != nil {
 		if err := in.full.event(ev); err != nil {
 			return err

@@ -96,7 +96,6 @@ type Program struct {
 	onStop func(audit func([]byte, trace.Addr) int) // the process is held and every event is there
 	onUrge func()                                   // somebody wants mgtrace to end
 	placed bool                                     // where the threads were that mgtrace ends was told
-	sought bool                                     // what led to where the program crashed was
 	urges  bool                                     // somebody did
 	held   string                                   // why mgtrace ended the run; "" if it did not
 	denote func()                                   // of noteDetours; nil: launched
@@ -108,6 +107,7 @@ type Program struct {
 	execed  string
 	exited  bool         // OnExit ran: the end was seen with memory still there
 	crash   *capture.Hit // where the program crashed, with its stack; nil: it did not
+	astray  *astray      // the last thread that found no memory where it looked for some; nil: none, or it is told what led it there
 	own     ownTime
 }
 
@@ -564,6 +564,7 @@ func (l *Program) crashed(c target.Crash) {
 	observe.Interrupted(h, &c.Regs, l.proc)
 	l.mu.Lock()
 	l.crash = h
+	l.goesAstray(h.Index, h.Thread, h.Registers, h.PC)
 	l.mu.Unlock()
 	l.stopped()
 }
@@ -591,8 +592,7 @@ func (l *Program) stopped() {
 		l.placed = true
 		err = l.places()
 	}
-	if err == nil && l.crash != nil && !l.sought {
-		l.sought = true
+	if err == nil && l.held == "" {
 		err = l.wild()
 	}
 	l.mu.Lock()

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"mgtrace/objfile"
 	"mgtrace/target/mem"
 	"mgtrace/trace"
 )
@@ -25,11 +26,28 @@ const (
 	maxScanned  = 1 << 30  // bytes that are looked through, each of two times
 )
 
-// wild tells which words of memory led where a register did by which the program crashed, and which led to those, or where other registers did.
+// astray is a thread at an instruction that found no memory.
+type astray struct {
+	thread trace.ThreadID
+	regs   []uint64 // trace.SignalRegs
+	pc     uint64
+}
+
+// goesAstray notes a signal, if it is of that kind. The program may handle it and end then.
+func (l *Program) goesAstray(signal int, thread trace.ThreadID, regs []uint64, pc uint64) {
+	if len(regs) == trace.SignalRegs && (signal == int(unix.SIGSEGV) || signal == int(unix.SIGBUS)) {
+		l.astray = &astray{thread, slices.Clone(regs), pc}
+	}
+}
+
+// wild tells which words of memory led where a register did of the thread that went astray, and which led to those, or where other registers did.
 // The process is held.
 func (l *Program) wild() error {
-	c := l.crash
-	if c.Index != int(unix.SIGSEGV) && c.Index != int(unix.SIGBUS) {
+	l.mu.Lock()
+	c := l.astray
+	l.astray = nil
+	l.mu.Unlock()
+	if c == nil {
 		return nil
 	}
 	maps, err := l.proc.Maps()
@@ -37,7 +55,7 @@ func (l *Program) wild() error {
 		return nil // it has ended meanwhile
 	}
 	var values, at []uint64
-	for _, v := range append(c.Registers[:trace.SignalRegs-1:trace.SignalRegs-1], c.PC) {
+	for _, v := range append(c.regs[:trace.SignalRegs-1:trace.SignalRegs-1], c.pc) {
 		switch m, _ := mem.FindMap(maps, v); {
 		case v < minWild || slices.Contains(values, v):
 		case !m.Read && !m.Write:
@@ -46,8 +64,9 @@ func (l *Program) wild() error {
 			at = append(at, v) // it may have read there what led nowhere
 		}
 	}
+	sp := c.regs[objfile.RegSP]
 	maps = slices.DeleteFunc(maps, func(m mem.Map) bool {
-		return !m.Write || m.Shared || m.Size() > maxTaken || m.Lo <= c.SP && c.SP < m.Hi
+		return !m.Write || m.Shared || m.Size() > maxTaken || m.Lo <= sp && sp < m.Hi
 	})
 	slices.SortStableFunc(maps, func(a, b mem.Map) int { return cmp.Compare(a.Size(), b.Size()) }) // most of them, if not all
 	held := mem.Near(l.proc, maps, values, maxWildOff, maxSearched, maxScanned)
@@ -58,7 +77,7 @@ func (l *Program) wild() error {
 	led := mem.Near(l.proc, maps, at, maxWildOff, maxSearched, maxScanned)
 	led = nearest(led, at, maxWildTo, func(w mem.Word, v uint64) uint64 { return v - w.Value })
 	for _, w := range slices.Concat(held, led) {
-		ev := trace.Event{Kind: trace.KindWild, Thread: c.Thread, Wall: -1, Addr: trace.Addr(w.Addr), Size: 8, Data: binary.LittleEndian.AppendUint64(nil, w.Value)}
+		ev := trace.Event{Kind: trace.KindWild, Thread: c.thread, Wall: -1, Addr: trace.Addr(w.Addr), Size: 8, Data: binary.LittleEndian.AppendUint64(nil, w.Value)}
 		if err := (*intake)(l).Event(&ev); err != nil {
 			return err
 		}
