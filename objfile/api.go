@@ -11,6 +11,7 @@ type Frame struct {
 	Inlined  bool // this frame is inlined into the next one
 	Declared int  // the line at which Function is declared in File, 0 if unknown
 	Within   bool // no statement begins at the address, as the compiler has it
+	Implicit bool // no statement stands there: the class's line stands for that of a function that the compiler has made
 }
 
 // Func is a function: a symbol, a DWARF subprogram, or both.

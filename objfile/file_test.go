@@ -572,3 +572,28 @@ func TestLandingPads(t *testing.T) {
 		f.Close()
 	}
 }
+
+// TestImplicit: a function that the compiler has made has no statement, but that of its class; the loop of one that somebody wrote has.
+func TestImplicit(t *testing.T) {
+	f := open(t, compileOnce(t, judged[0], cxxProgram...), Options{})
+	line := func(name string) (implicit, written int) {
+		for _, fn := range f.FuncsNamed(name) {
+			for addr := fn.Addr; addr < fn.Addr+fn.Size; addr++ {
+				switch frames := f.Frames(addr); {
+				case len(frames) == 0:
+				case frames[0].Implicit:
+					implicit = frames[0].Line
+				default:
+					written++
+				}
+			}
+		}
+		return implicit, written
+	}
+	if at, written := line("Node::~Node()"); at != 16 || written > 0 {
+		t.Errorf("a destructor that nobody wrote: at line %d, and %d bytes of statements", at, written)
+	}
+	if at, written := line("Base::~Base()"); at != 0 || written == 0 {
+		t.Errorf("one that somebody wrote: implicit at line %d, %d bytes of statements", at, written)
+	}
+}

@@ -352,6 +352,7 @@ func (f *File) Frames(addr uint64) []Frame {
 		at.Function, at.Inlined = c.desc.pretty, i > 0
 		if c.desc.file == at.File {
 			at.Declared = c.desc.line
+			at.Implicit = c.desc.implicit && at.Line == c.desc.line
 		}
 		if i == 0 && c.desc.linkage == "" {
 			at.Function = f.symbolName(s.ranges[0][0], at.Function)

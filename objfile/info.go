@@ -70,6 +70,7 @@ type funcDesc struct {
 	line     int
 	col      int
 	noReturn bool
+	implicit bool // the compiler has made it: a destructor that nobody wrote
 	result   dwarf.Ref
 
 	patterned sync.Once
@@ -331,6 +332,7 @@ func (fd *funcDesc) add(e *dwarf.Entry) {
 		fd.line, fd.col = int(n), int(col)
 	}
 	fd.noReturn = fd.noReturn || e.Flag(dwarf.AttrNoReturn)
+	fd.implicit = fd.implicit || e.Flag(dwarf.AttrArtificial)
 	if fd.result.Unit == nil {
 		fd.result = e.Target(dwarf.AttrType)
 	}

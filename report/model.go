@@ -130,6 +130,8 @@ type Audit struct {
 	Unseen     uint64   `json:"unseen_bytes"`
 	Unreadable uint64   `json:"unreadable_bytes,omitempty"`
 	Where      []string `json:"where,omitempty"`
+	// Libraries are those of which no store was captured, the C library and its kin apart: it may have been one of them.
+	Libraries []string `json:"libraries,omitempty"`
 }
 
 // CPoint is one consistency point with what is inconsistent there.

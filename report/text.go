@@ -356,8 +356,18 @@ func (p *printer) summary(r *Report) {
 	if a := r.Audit; a != nil && a.Unseen > 0 {
 		p.f("%s writes that mgtrace did not see changed %s of %s in %s; they accuse nobody\n", p.paint(yellow, "audit:"),
 			Plural(int(a.Unseen), "byte", "bytes"), Thousands(a.Bytes), Plural(a.Nodes, "node", "nodes"))
-		for _, w := range a.Where {
+		shown := len(a.Where)
+		if !p.o.Verbose {
+			shown = min(shown, maxAudited)
+		}
+		for _, w := range a.Where[:shown] {
 			p.f("  %s\n", w)
+		}
+		if more := len(a.Where) - shown; more > 0 {
+			p.f("  %d more with -v\n", more)
+		}
+		if len(a.Libraries) > 0 {
+			p.f("  stores of %s are not recorded: with --module %s they are\n", strings.Join(a.Libraries, ", "), a.Libraries[0])
 		}
 	}
 	if !r.Complete {
@@ -374,6 +384,9 @@ func (p *printer) summary(r *Report) {
 		p.f("mgtrace: look at it with %s, let it go on with %s\n", s.Debug, s.Continue)
 	}
 }
+
+// maxAudited is of how many fields it is shown that they were changed by what mgtrace did not see.
+const maxAudited = 4
 
 // maxThreads is of how many threads it is shown where they were.
 const maxThreads = 8

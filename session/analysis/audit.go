@@ -162,9 +162,12 @@ func (u *auditor) unseen(addr trace.Addr, have, want []byte) error {
 // auditResult keeps the result of the last audit, with the differences in words.
 func (a *Analysis) auditResult(t *trace.Audit) {
 	r := &report.Audit{Nodes: t.Nodes, Bytes: t.Bytes, Unseen: t.Total, Unreadable: t.Unreadable}
+	if t.Total > 0 {
+		r.Libraries = a.Symbols.Uncaptured()
+	}
 	if a.audit != nil { // an earlier audit, at the crash, has found these
 		r.Unseen += a.audit.Unseen
-		r.Where = a.audit.Where
+		r.Where, r.Libraries = a.audit.Where, a.audit.Libraries
 	}
 	if len(t.Unseen) > 0 { // a loop may have written for long since the last check, and nobody asks
 		a.Graph.Advance()

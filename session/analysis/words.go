@@ -802,7 +802,11 @@ func (a *Analysis) followed(e *faultloc.Evidence) string {
 		out = "it left the 0 by which the program divided"
 	case faultloc.ReadFreedBlock:
 		out = "it freed the block from which a pointer was read after that, and " + led
-		if e.By != 0 {
+		switch {
+		case e.By == 0:
+		case a.Symbols.Library(e.By): // a container has moved it
+			out += "; a pointer still led to the block"
+		default:
 			out += "; what was stored at " + a.Symbols.Place(e.By) + " still led to the block"
 		}
 	case faultloc.ReadUnwritten:

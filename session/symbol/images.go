@@ -143,6 +143,16 @@ func IsLibCXX(path string) bool {
 	return strings.HasPrefix(base, "libstdc++.so") || strings.HasPrefix(base, "libc++.so")
 }
 
+// Uncaptured are the names of the libraries of which no store is captured, but for those of the C implementation.
+func (t *Table) Uncaptured() (names []string) {
+	for _, im := range t.Images {
+		if base := filepath.Base(im.Path); strings.Contains(base, ".so") && !im.Traced && (!runtimeLibrary(im.Path) || IsLibCXX(im.Path)) {
+			names = append(names, base)
+		}
+	}
+	return names
+}
+
 // MatchesModule: a module is named by its path, its file name, or its name
 // without version ("libfoo.so" for libfoo.so.1.2).
 func MatchesModule(path string, names []string) bool {

@@ -147,9 +147,13 @@ func (s *Table) LineBefore(pc trace.Addr) (file string, line int) {
 	return im.Obj.LineBefore(uint64(pc - im.Bias))
 }
 
-// own is the index of the innermost frame in the user's own code, -1 if there is none.
+// own is the index of the innermost frame in the user's own code, -1 if there is none: of a statement, if there is one of those.
 func own(frames []objfile.Frame) int {
-	return slices.IndexFunc(frames, func(f objfile.Frame) bool { return f.File != "" && !objfile.SystemHeader(f.File) })
+	users := func(f objfile.Frame) bool { return f.File != "" && !objfile.SystemHeader(f.File) }
+	if i := slices.IndexFunc(frames, func(f objfile.Frame) bool { return users(f) && !f.Implicit }); i >= 0 {
+		return i
+	}
+	return slices.IndexFunc(frames, users)
 }
 
 // Library reports that a statement is in a library's header, or in a file without debug information
@@ -166,21 +170,27 @@ func (s *Table) Library(pc trace.Addr) bool {
 }
 
 // Own is the innermost address in the user's own code, of the calls of a stack (their
-// return addresses), innermost first. Without one it is the innermost in the program,
-// or else of all.
+// return addresses), innermost first: of a statement, if there is one of those. Without one it is
+// the innermost in the program, or else of all.
 func (s *Table) Own(stack []trace.Addr) trace.Addr {
-	traced := trace.Addr(0)
+	traced, implicit := trace.Addr(0), trace.Addr(0)
 	for _, ret := range stack {
 		im, ok := s.Image(ret - 1)
 		if !ok || !im.Traced {
 			continue
 		}
-		if own(s.Frames(ret-1)) >= 0 {
+		frames := s.Frames(ret - 1)
+		switch i := own(frames); {
+		case i >= 0 && !frames[i].Implicit:
 			return ret - 1
-		}
-		if traced == 0 {
+		case i >= 0 && implicit == 0:
+			implicit = ret - 1
+		case traced == 0:
 			traced = ret - 1
 		}
+	}
+	if implicit != 0 {
+		return implicit
 	}
 	if traced != 0 {
 		return traced
