@@ -116,6 +116,17 @@ func (a *Analysis) freedBy(f *eval.MemoryFault) (s report.Suspect, first, ok boo
 	since := i == 0 || a.checkedAt.at(i-1) <= death
 	base := a.Hist.Op(f.Time).Base
 	meant := base == 0 || inBlock(&n, base)
+	if left := a.stillLeading(f, &n); f.Obj == 0 && meant && len(left) > 0 {
+		var by []string
+		for _, t := range left {
+			if at := a.Symbols.Place(a.Hist.Op(t).PC); !slices.Contains(by, at) && len(by) < maxLeft {
+				by = append(by, at)
+			}
+		}
+		s.Evidence = append(s.Evidence, fmt.Sprintf("%s still led to it then, and when it was written to", report.Plural(len(left), "pointer", "pointers")))
+		s.Why = report.Sentence(fmt.Sprintf("it freed the block while %s still led to it, stored at %s, and it was written to after that", report.Plural(len(left), "pointer", "pointers"), strings.Join(by, ", ")))
+		return s, true, true
+	}
 	if f.Kind != "use after free" || f.Obj == 0 || !since || !meant || f.Time-death > maxSinceFree {
 		return s, false, true
 	}
@@ -223,6 +234,25 @@ func (a *Analysis) linkedAgain(n *mgpp.Node, since mgpp.Timestamp) mgpp.Timestam
 		}
 	}
 	return 0
+}
+
+// stillLeading are the stores, the newest first, of pointers elsewhere that led to a block of no declared type when it was freed, and
+// when it was used after that.
+func (a *Analysis) stillLeading(f *eval.MemoryFault, n *mgpp.Node) (out []mgpp.Timestamp) {
+	if f.Kind != "use after free" || f.Obj != 0 {
+		return nil
+	}
+	used := a.Hist.At(f.Time - 1)
+	var op mgpp.Brief
+	for t := n.Death; t > n.Birth && n.Death-t < maxScanned && len(out) < maxInto; t-- {
+		if a.Hist.Brief(t, &op); op.Kind != mgpp.OpStore || op.Size != 8 || !op.Valued || !inBlock(n, trace.Addr(op.Value)) || inBlock(n, op.Addr) {
+			continue
+		}
+		if _, live := used.NodeAt(op.Addr); live && a.Hist.LastWrite(op.Addr, 8, f.Time-1) == t {
+			out = append(out, t)
+		}
+	}
+	return out
 }
 
 // leads: at a time, a pointer at an address led into a block.
