@@ -354,37 +354,14 @@ func (c *Checker) hostOf(t *check.NodeType) (*check.NodeType, string) {
 		if u == t || u.Layout == nil || t.Layout == nil || t.Layout.Name == "" || !c.g.EverBorn(u) {
 			continue
 		}
-		if path := memberPath(u.Layout, t.Layout); path != "" {
+		path, _ := u.Layout.PathTo(func(part *types.Type, _ bool) bool {
+			return part.HasMembers() && part.Name == t.Layout.Name && part.Size == t.Layout.Size
+		})
+		if path != "" {
 			return u, path
 		}
 	}
 	return nil, ""
-}
-
-// memberPath is where a structure has a member of a type, by its C path, an array by its name alone; "": it has none.
-func memberPath(in, of *types.Type) string {
-	for i := range in.Members {
-		m := &in.Members[i]
-		t := m.Type
-		for t != nil && t.Kind == types.Array {
-			t = t.Elem
-		}
-		switch {
-		case t == nil || t.Kind != types.Struct && t.Kind != types.Union || m.Offset < 0:
-			continue
-		case m.Name != "" && !m.Base && t.Name == of.Name && t.Size == of.Size:
-			return m.Name
-		}
-		rest := memberPath(t, of)
-		switch {
-		case rest == "":
-		case m.Base || m.Name == "":
-			return rest
-		default:
-			return m.Name + "." + rest
-		}
-	}
-	return ""
 }
 
 // Warnings returns what the user should know at the end, since silence would

@@ -157,7 +157,7 @@ func (a *Analysis) unembedded() (warnings []string) {
 				continue
 			}
 			for _, v := range im.Obj.Globals() {
-				if path, ok := elements(v.Type, t.Layout, false); ok {
+				if path, ok := v.Type.PathTo(func(part *types.Type, several bool) bool { return several && typing.SameType(part, t.Layout) }); ok {
 					warnings = append(warnings, fmt.Sprintf("%s in static memory (%s:%d) holds an array of %s: its elements are nodes with `%s`", v.Name, symbol.Short(v.File), v.Line, t.Name, a.embedding(v.Name, v.Type, path, t.Layout)))
 					break // one says how
 				}
@@ -165,24 +165,6 @@ func (a *Analysis) unembedded() (warnings []string) {
 		}
 	}
 	return warnings
-}
-
-// elements reports whether an object holds a type several times, in an array, and at which path.
-func elements(t, of *types.Type, several bool) (path string, ok bool) {
-	for t != nil && t.Kind == types.Array {
-		t, several = t.Elem, true
-	}
-	if t == nil || typing.SameType(t, of) {
-		return "", t != nil && several
-	}
-	for i := range t.Members {
-		if m := &t.Members[i]; m.Name != "" {
-			if rest, ok := elements(m.Type, of, several); ok {
-				return strings.TrimSuffix(m.Name+"."+rest, "."), true
-			}
-		}
-	}
-	return "", false
 }
 
 // member is what lies at an offset of a type and is of a type that nodes or their members have: its path,

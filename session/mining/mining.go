@@ -435,7 +435,7 @@ func memberOf(t *types.Type, h *mgpp.History, symbols *symbol.Table, finder *evi
 			continue
 		}
 		host := typing.Held(e.Type)
-		if path := memberPath(host, t, 0); path != "" {
+		if path, _ := host.PathTo(func(part *types.Type, _ bool) bool { return typing.SameType(part, t) }); path != "" {
 			return fmt.Sprintf("%s lies in %s: tell that in a file for --merge, as by: type host = %q; type part = %q; embed part in host at %s;",
 				t.Name, host.Name, host.Name, t.Name, path)
 		}
@@ -495,29 +495,6 @@ func makerOf(t *types.Type, h *mgpp.History, symbols *symbol.Table) string {
 		return ""
 	}
 	return fmt.Sprintf("%s allocates and returns a pointer to such: tell that in a file for --merge, as by: type node = %q; alloc node at %s;", best, t.Name, best)
-}
-
-// memberPath is the path from a structure to a member of a type, or to an array of such members; "" if it has none.
-func memberPath(host, part *types.Type, depth int) string {
-	if host == nil || part == nil || !host.HasMembers() || depth > 4 {
-		return ""
-	}
-	for _, m := range host.Members {
-		t := m.Type
-		for t != nil && t.Kind == types.Array {
-			t = t.Elem
-		}
-		if t == nil || m.Name == "" || m.Base {
-			continue
-		}
-		if typing.SameType(t, part) {
-			return m.Name
-		}
-		if inner := memberPath(t, part, depth+1); inner != "" {
-			return m.Name + "." + inner
-		}
-	}
-	return ""
 }
 
 // onlyType takes the only type there is; others are those that have no pointer to their own kind.
