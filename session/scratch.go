@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -9,24 +10,24 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mgtrace/session/transient"
+	"mgtrace/target"
 )
 
 // scratch is a folder for a recording that is not to be kept. It can be large: it goes with
 // mgtrace also where a signal ends that. Where that is SIGKILL the next mgtrace removes it.
 type scratch struct {
 	dir  string
-	lock *os.File    // locked as long as somebody uses the folder; nil: it can not be
-	but  []os.Signal // that are somebody else's
-	done func()      // of transient.GuardBut; nil: somebody else has the signals
+	lock *os.File // locked as long as somebody uses the folder; nil: it can not be
+	done func()   // of transient.Guard; nil: somebody else has the signals
 }
 
-// newScratch makes the folder; but: see transient.GuardBut.
-func newScratch(but ...os.Signal) (*scratch, error) {
+// newScratch makes the folder.
+func newScratch() (*scratch, error) {
 	dir, err := os.MkdirTemp("", "mgtrace-")
 	if err != nil {
 		return nil, fmt.Errorf("make room for the recording: %w; name another folder by TMPDIR", err)
 	}
-	s := &scratch{dir: dir, but: but}
+	s := &scratch{dir: dir}
 	// Without a lock (a file system may have none) the folder is only never taken for one that was left behind.
 	s.lock, _ = lockIn(dir)
 	removeAbandoned(filepath.Dir(dir))
@@ -69,7 +70,7 @@ func removeAbandoned(tmp string) {
 // guard heeds the signals from now on.
 func (s *scratch) guard() {
 	if s != nil && s.done == nil {
-		s.done = transient.GuardBut(s.dir, s.but...)
+		s.done = transient.Guard(s.dir)
 	}
 }
 
@@ -103,5 +104,17 @@ func (s *scratch) while(running func(bool)) func(bool) {
 		if running != nil {
 			running(on)
 		}
+	}
+}
+
+// searching returns a context that the first signal ends which asks mgtrace to end. Of another one mgtrace dies: then the
+// next mgtrace removes the folder. through ends that.
+func (s *scratch) searching(ctx context.Context) (_ context.Context, through func()) {
+	s.leave()
+	ctx, cancel := context.WithCancel(ctx)
+	done := target.AskedOnce(cancel)
+	return ctx, func() {
+		done()
+		cancel()
 	}
 }

@@ -3,7 +3,9 @@ package session
 import (
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // TestAbandoned: the folder of one that was killed goes when the next is made; one that is in use stays, and so does what
@@ -45,5 +47,36 @@ func TestAbandoned(t *testing.T) {
 		if there(s.dir) {
 			t.Errorf("%s is there", s.dir)
 		}
+	}
+}
+
+// TestSearching: a signal that asks mgtrace to end ends what is searched for in the folder's recording, and neither
+// mgtrace nor the folder; a search that nobody wants over goes on.
+func TestSearching(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	for _, asked := range []bool{true, false} {
+		s, err := newScratch()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.guard()
+		ctx, through := s.searching(t.Context())
+		if asked {
+			if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(time.Minute):
+				t.Error("nobody was told")
+			}
+		} else if err := ctx.Err(); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Stat(s.dir); err != nil {
+			t.Error(err)
+		}
+		through()
+		s.remove()
 	}
 }

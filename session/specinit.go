@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"mgtrace/constraints/check"
 	"mgtrace/constraints/mine"
@@ -32,10 +31,13 @@ type InitOptions struct {
 	Note    func(what string) // progress; nil: none
 }
 
+// ErrNothingKnown: somebody wanted the search over before it had found anything.
+var ErrNothingKnown = errors.New("interrupted before anything was known of the structure")
+
 // InitSpec runs a program that is taken to be healthy, and finds what holds of its
-// structures.
+// structures. A signal that asks mgtrace to end while it looks for that ends the search: the result is what is known by then.
 func InitSpec(ctx context.Context, o InitOptions) (*mine.Result, error) {
-	room, err := newScratch(syscall.SIGINT) // which ends the mining of it alone
+	room, err := newScratch()
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +86,13 @@ func InitSpec(ctx context.Context, o InitOptions) (*mine.Result, error) {
 		return nil, err
 	}
 	defer rec.Close()
-	return mining.Propose(ctx, rec, mining.Options{Types: o.Types, Base: o.Base, Globals: globals, Locals: locals, Allocators: o.Capture.Allocators, Note: o.Note})
+	ctx, through := room.searching(ctx)
+	defer through()
+	r, err := mining.Propose(ctx, rec, mining.Options{Types: o.Types, Base: o.Base, Globals: globals, Locals: locals, Allocators: o.Capture.Allocators, Note: o.Note})
+	if err != nil && errors.Is(err, context.Cause(ctx)) {
+		return nil, ErrNothingKnown
+	}
+	return r, err
 }
 
 // withoutKeywords takes names as they stand in a declaration: "struct item" is item.

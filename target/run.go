@@ -258,6 +258,29 @@ func SameRequest() {
 	time.AfterFunc(sameRequest, func() { signal.Stop(echoes) })
 }
 
+// AskedOnce calls end at the first signal that asks us to end. That one alone: we die of another that is not of the same
+// request. done ends that.
+func AskedOnce(end func()) (done func()) {
+	signals := Asked()
+	over := make(chan struct{})
+	heard := make(chan struct{})
+	go func() {
+		defer close(heard)
+		select {
+		case <-signals:
+			SameRequest()
+			signal.Stop(signals)
+			end()
+		case <-over:
+		}
+	}()
+	return func() {
+		signal.Stop(signals)
+		close(over)
+		<-heard
+	}
+}
+
 // toEnd are the signals that ask us to end.
 var toEnd = []os.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP}
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
 
@@ -60,8 +59,6 @@ taken from it, and what held beside its constraints is written behind its text.`
 					return fmt.Errorf("write the specification: %w", err)
 				}
 			}
-			ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt)
-			defer stop()
 			o := session.InitOptions{Program: args[0], Args: args[1:], Types: names, Base: merge, Dirs: an.options(), Capture: capture}
 			if verbose || isTerminal(s.err) {
 				o.Note = func(what string) { fmt.Fprintf(s.err, "mgtrace: %s\n", what) }
@@ -69,7 +66,7 @@ taken from it, and what held beside its constraints is written behind its text.`
 			if output == "" {
 				o.Stdout = os.Stderr // standard output is the specification's
 			}
-			return specInit(ctx, s, o, output, asJSON)
+			return specInit(c.Context(), s, o, output, asJSON)
 		},
 	}
 	ca.addCommon(c)
@@ -86,6 +83,9 @@ func specInit(ctx context.Context, s streams, o session.InitOptions, output stri
 	r, err := session.InitSpec(ctx, o)
 	if err != nil {
 		return err
+	}
+	if r.Partial && len(r.Facts) == 0 {
+		return session.ErrNothingKnown
 	}
 	text := r.Text(filepath.Base(o.Program))
 	if o.Base != "" {
@@ -104,10 +104,15 @@ func specInit(ctx context.Context, s streams, o session.InitOptions, output stri
 	}
 	if output == "" {
 		_, err = fmt.Fprint(s.out, text)
-		return err
+	} else {
+		err = writeWhole(output, func(f *os.File) error { // with --merge it may be the user's own text
+			_, err := f.WriteString(text)
+			return err
+		})
 	}
-	return writeWhole(output, func(f *os.File) error { // with --merge it may be the user's own text
-		_, err := f.WriteString(text)
-		return err
-	})
+	if err == nil && r.Partial {
+		fmt.Fprintln(s.err, "mgtrace: interrupted: what was written is only what was known by then")
+		err = exitStatus(statusFailed)
+	}
+	return err
 }

@@ -2,6 +2,7 @@ package mine
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"sort"
@@ -21,14 +22,14 @@ type activation struct{ enter, leave mgpp.Timestamp }
 // exploreLocals explores with all variables that were recorded, and then with those that are heads: that are there, with
 // nodes in them or behind them, where others' operations begin and end. What an operation has for itself, as an
 // iterator, is none.
-func (m *mining) exploreLocals() (*trial, error) {
+func (m *mining) exploreLocals(ctx context.Context) (*trial, error) {
 	given, activations := slices.Clone(m.head.types), m.activations()
 	for _, l := range m.run.Locals {
 		if m.head.given == "" && l.Why() == "" && len(activations[l.Frames[0].Label()]) > 0 {
 			m.local(l)
 		}
 	}
-	base, err := m.explore()
+	base, err := m.explore(ctx)
 	if err != nil || len(m.head.locals) == 0 {
 		return base, err
 	}
@@ -41,7 +42,7 @@ func (m *mining) exploreLocals() (*trial, error) {
 		for _, l := range kept {
 			m.local(l)
 		}
-		base, err = m.explore()
+		base, err = m.explore(ctx)
 	}
 	return base, err
 }

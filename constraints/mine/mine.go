@@ -58,10 +58,10 @@ func (e *NoNodesError) Error() string { return e.Of.Name + ": none was allocated
 var ErrNoMoments = errors.New("no function whose calls were seen changed it")
 
 // Mine finds what held of the structure in a healthy run. If ctx ends before it is
-// through, the result is what is known by then, and says so.
+// through, the result is what is known by then, and says so; an error if nothing can be.
 func Mine(ctx context.Context, r *Run) (*Result, error) {
 	m := &mining{run: r}
-	err := m.prepare()
+	err := m.prepare(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ type mining struct {
 }
 
 // prepare finds the moments, and looks at the fields.
-func (m *mining) prepare() error {
+func (m *mining) prepare(ctx context.Context) error {
 	r := m.run
 	m.head.directives = slices.Clone(r.Directives)
 	if err := m.given(); err != nil {
@@ -111,13 +111,13 @@ func (m *mining) prepare() error {
 			m.head.declare(t)
 		}
 	}
-	base, err := m.exploreLocals()
+	base, err := m.exploreLocals(ctx)
 	if err != nil {
 		return err
 	}
 	if several := m.manifold(base); len(several) > 0 && len(several) < len(m.head.types) {
 		m.head.types = slices.DeleteFunc(m.head.types, func(d typeDecl) bool { return d.elem != "" || slices.Contains(several, d.name) })
-		if base, err = m.explore(); err != nil {
+		if base, err = m.explore(ctx); err != nil {
 			return err
 		}
 	}
@@ -130,14 +130,14 @@ func (m *mining) prepare() error {
 	m.portray(base)
 	if tags := m.tagged(base); len(tags) > 0 {
 		m.head.directives = append(m.head.directives, tags...)
-		if base, err = m.explore(); err != nil {
+		if base, err = m.explore(ctx); err != nil {
 			return err
 		}
 		m.portray(base)
 	}
 	if heads := m.embedded(); len(heads) > 0 {
 		m.head.directives = append(m.head.directives, heads...)
-		if base, err = m.explore(); err != nil {
+		if base, err = m.explore(ctx); err != nil {
 			return err
 		}
 		m.portray(base)
@@ -147,7 +147,10 @@ func (m *mining) prepare() error {
 }
 
 // explore finds what leads to the nodes, and the moments at which to look at them.
-func (m *mining) explore() (*trial, error) {
+func (m *mining) explore(ctx context.Context) (*trial, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	r := m.run
 	bare, err := compile(r, &m.head, nil)
 	if err != nil {

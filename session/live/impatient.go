@@ -1,10 +1,6 @@
 package live
 
-import (
-	"os/signal"
-
-	"mgtrace/target"
-)
+import "mgtrace/target"
 
 // Impatient calls urge at the first signal that asks mgtrace to end while the program is not there any more, which such
 // signals were for until then. That one alone: mgtrace dies of another that is not of the same request, or if it was asked before. done ends that.
@@ -12,22 +8,5 @@ func (l *Program) Impatient(urge func()) (done func()) {
 	if l.urges {
 		return func() {}
 	}
-	signals := target.Asked()
-	over := make(chan struct{})
-	heard := make(chan struct{})
-	go func() {
-		defer close(heard)
-		select {
-		case <-signals:
-			target.SameRequest()
-			signal.Stop(signals)
-			urge()
-		case <-over:
-		}
-	}()
-	return func() {
-		signal.Stop(signals)
-		close(over)
-		<-heard
-	}
+	return target.AskedOnce(urge)
 }

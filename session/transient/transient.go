@@ -8,19 +8,15 @@ package transient
 import (
 	"os"
 	"os/signal"
-	"slices"
 	"syscall"
 )
 
 // Guard heeds the signals that end mgtrace: they still end it, and the file or folder is removed before. done
 // leaves them to somebody else; what is there stays then.
-func Guard(path string) (done func()) { return GuardBut(path) }
-
-// GuardBut is Guard without signals that somebody else heeds.
-func GuardBut(path string, but ...os.Signal) (done func()) {
+func Guard(path string) (done func()) {
 	signals := make(chan os.Signal, 1)
 	for _, sig := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
-		if !signal.Ignored(sig) && !slices.Contains(but, sig) {
+		if !signal.Ignored(sig) {
 			signal.Notify(signals, sig)
 		}
 	}
