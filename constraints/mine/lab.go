@@ -35,6 +35,8 @@ type candidate struct {
 	joined      bool     // it needs the types to make one structure
 	edges       string   // the fields that stand in it because they do
 	number      bool     // it says what a number of one node may be
+	halves      []string // keys of which each is the other half of what it says
+	alone       string   // its words if none of these held; "": they are the same
 	weak        bool     // an observation rather than a law: stated in a comment only
 
 	dead  bool

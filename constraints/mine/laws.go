@@ -479,10 +479,14 @@ func (m *maker) alongEdges(f *field, s shape) {
 		}
 		return keys
 	}
-	add("<", 0, f1+" grows along edges", "<=", "!=").because(sides("above")...)
-	add("<=", 0, f1+" does not fall along edges").because(sides("above")...)
-	add(">", 0, f1+" falls along edges", ">=", "!=").because(sides("below")...)
-	add(">=", 0, f1+" does not grow along edges").because(sides("below")...)
+	heap := ""
+	if s.kind == tree && !single {
+		heap = "heap order: "
+	}
+	add("<", 0, heap+f1+" grows along edges", "<=", "!=").because(sides("above")...)
+	add("<=", 0, heap+f1+" does not fall along edges").because(sides("above")...)
+	add(">", 0, heap+f1+" falls along edges", ">=", "!=").because(sides("below")...)
+	add(">=", 0, heap+f1+" does not grow along edges").because(sides("below")...)
 	add("==", 0, f1+" is the same all along", "<=", ">=")
 	add("==", -1, f1+" grows by one along edges", "<", "<=", "!=")
 	add("==", 1, f1+" falls by one along edges", ">", ">=", "!=")
@@ -491,7 +495,8 @@ func (m *maker) alongEdges(f *field, s shape) {
 	half.because("edge "+f.name+" > 0", "edge "+f.name+" >= 0")
 }
 
-// searchTree: what hangs on l is smaller, what hangs on r is greater, at any depth.
+// searchTree: what hangs on l is smaller, what hangs on r is greater, at any depth. Where only one of the two
+// holds it is a heap whose nodes have their first child and their next sibling, as a pairing heap.
 func (m *maker) searchTree(f *field, l, r string) {
 	id := strings.ToUpper(strings.ReplaceAll(f.name, ".", "_"))
 	low := attribute{"LOW_" + id, fmt.Sprintf("%s.LOW_%s DEFAULT %d;  %s X;  X.LOW_%s = MIN(X.%s, (X.%s).LOW_%s, (X.%s).LOW_%s);",
@@ -504,6 +509,11 @@ func (m *maker) searchTree(f *field, l, r string) {
 		d := m.compare("above "+f.name+" "+r+" "+op, fmt.Sprintf("search tree: %s in all of %s comes after", f.name, r),
 			fmt.Sprintf("X.%s != NULL", r), "X."+f.name, op, fmt.Sprintf("(X.%s).LOW_%s", r, id), 0).with(low)
 		c.need, d.need = 4, 4
+		c.alone, d.alone = fmt.Sprintf("heap order: %s in all of %s comes before", f.name, l), fmt.Sprintf("heap order: %s in all of %s comes after", f.name, r)
+		for _, op := range []string{"<", "<="} {
+			c.halves = append(c.halves, m.name+" above "+f.name+" "+r+" "+op)
+			d.halves = append(d.halves, m.name+" below "+f.name+" "+l+" "+op)
+		}
 		if op == "<" {
 			c.because("below " + f.name + " " + l + " <=")
 			d.because("above " + f.name + " " + r + " <=")

@@ -580,6 +580,11 @@ func (m *mining) prune(held []*candidate, r *Result) {
 	}
 	held = slices.DeleteFunc(held, func(c *candidate) bool { return implied[c.key] || m.base.states(c) })
 	held = families(held)
+	for _, c := range held {
+		if c.alone != "" && !slices.ContainsFunc(held, func(o *candidate) bool { return slices.Contains(c.halves, o.key) }) {
+			c.Words = c.alone
+		}
+	}
 	labels(held)
 	for _, c := range held {
 		m.base.apart(c)

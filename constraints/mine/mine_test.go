@@ -427,3 +427,25 @@ type group; type cell; ARRAY skip_array OF unsigned short;`)
 		t.Error("an array that is a member has elements always")
 	}
 }
+
+// TestHalfATree: a search tree has both halves; of one alone its words say that it is a heap.
+func TestHalfATree(t *testing.T) {
+	for want, held := range map[string][]string{"search tree: ": {"T below key left <=", "T above key right <"}, "heap order: ": {"T above key right <="}} {
+		m := maker{portrait: &portrait{typ: &check.NodeType{Name: "T"}}, name: "T"}
+		m.searchTree(&field{name: "key"}, "left", "right")
+		m.out = slices.DeleteFunc(m.out, func(c *candidate) bool { return !slices.Contains(held, c.key) })
+		for _, c := range m.out {
+			c.Stated = true
+		}
+		var r Result
+		(&mining{base: readBase(nil)}).prune(m.out, &r)
+		if len(r.Facts) != len(held) {
+			t.Fatalf("%d facts of %d", len(r.Facts), len(held))
+		}
+		for _, f := range r.Facts {
+			if !strings.HasPrefix(f.Words, want) {
+				t.Errorf("%q, want %s", f.Words, want)
+			}
+		}
+	}
+}

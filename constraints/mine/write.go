@@ -107,7 +107,7 @@ func capital(s string) string {
 		return s
 	}
 	// A name of the program's at the beginning stays as it is.
-	if first, _, _ := strings.Cut(s, " "); !slices.Contains([]string{"there", "every", "a", "the", "no", "all", "each", "one", "where", "two", "at", "an", "edges", "search", "what", "those"}, first) {
+	if first, _, _ := strings.Cut(s, " "); !slices.Contains([]string{"there", "every", "a", "the", "no", "all", "each", "one", "where", "two", "at", "an", "edges", "search", "heap", "what", "those"}, first) {
 		return s
 	}
 	return strings.ToUpper(s[:1]) + s[1:]
