@@ -654,6 +654,11 @@ func (m *mining) join() {
 			}
 		}
 	}
+	for _, p := range m.portraits {
+		if h := holdersOf(p, m.portraits); h.others && slices.ContainsFunc(p.fields, (*field).mayRefer) {
+			joined = append(append(joined, p.name()), h.from...)
+		}
+	}
 	for _, f := range familiesOf(m.portraits) {
 		for _, c := range f.members {
 			joined = append(joined, c.name)

@@ -399,6 +399,7 @@ func (m *mining) laws(ctx context.Context) error {
 		if len(m.portraits) > 1 {
 			mk.countsOf(m.portraits, m.found)
 		}
+		mk.references(m.portraits, m.globals)
 		m.cands = append(m.cands, mk.out...)
 	}
 	for _, f := range familiesOf(m.portraits) {
