@@ -26,7 +26,7 @@ const maxAlike = 500
 //     One that was silent since then goes before one that ran; then the one
 //     that wrote most of the nodes. One that ran, or where the node is new,
 //     must have written half of them, if it did not lead several there
-//  4. none that has done its work since then, for another node
+//  4. none that has done its work since then, for another node, and none that counts the other way
 func missing(in Input, tb *contributions, r *Repair, last mgpp.Timestamp, ran map[string]bool) (Suspect, bool) {
 	fresh := in.Healthy == 0 || in.Cells.Object(r.Cell.Obj).Birth > in.Healthy
 	if c := tb.byOp[last]; c != nil && c.lasting() > 0 || last > in.Healthy && !fresh {
@@ -47,7 +47,7 @@ func missing(in Input, tb *contributions, r *Repair, last mgpp.Timestamp, ran ma
 		if here[st] || (!w.silent || fresh) && w.there < several && 2*w.often < of {
 			continue
 		}
-		if (best.often == 0 || w.before(best)) && (w.silent || w.there >= several || !in.ranItsFill(w.newest)) {
+		if (best.often == 0 || w.before(best)) && (w.silent || w.there >= several || !in.ranItsFill(w.newest)) && !r.otherWay(in, w.newest) {
 			best = w
 		}
 	}
@@ -58,6 +58,25 @@ func missing(in Input, tb *contributions, r *Repair, last mgpp.Timestamp, ran ma
 		Kind: Omitted, PC: in.History.Op(best.newest).PC, Operation: best.newest, Repair: r, Contributes: r.mended(in),
 		Evidence: []Evidence{r.evidence(in), {Kind: Missing, Often: best.often, Of: of, There: best.there}},
 	}, true
+}
+
+// otherWay: an operation's instruction has always counted by the same step, in three executions at least, and the repair is a
+// number on the other side of what the cell holds: what counts up (v->refs++) is not missing where the number should be less.
+func (r *Repair) otherWay(in Input, of mgpp.Timestamp) bool {
+	now, known := read(in.Model.View(in.At), r.Cell.Addr, r.Cell.Size)
+	by, counts := in.step(of)
+	size := int(in.History.Op(of).Size)
+	if !known || !counts || !r.ofNumber() || signed(by, size) < 0 == (signed(r.Value-now, r.Cell.Size) < 0) {
+		return false
+	}
+	executions := 1
+	in.earlier(of, of, func(e mgpp.Timestamp) bool {
+		was, changed := in.step(e)
+		counts = counts && changed && was == by
+		executions++
+		return counts && executions < many
+	})
+	return counts && executions >= enough
 }
 
 // ranItsFill: since the last healthy C-point a statement ran as often as it does between two C-points: as often as in three of four of those

@@ -100,3 +100,52 @@ func TestRanItsFill(t *testing.T) {
 		}
 	}
 }
+
+// TestOtherWay: what has always counted up is not missing where a number should be less, but may be where it should be more; what has
+// stored other numbers too may be where it should be less.
+func TestOtherWay(t *testing.T) {
+	const spec = "struct value { int refs; };\nstruct slot { struct value *val; };\ntype value;\ntype slot;\ntogether value, slot;\nrefs: value X; X.refs == X.INDEGREE(val);\n"
+	const healthy = `
+1: v0 = calloc value
+1: v1 = calloc value
+2: a = calloc slot
+2: b = calloc slot
+2: c = calloc slot
+2: d = calloc slot
+3: v0.refs = 1
+4: a.val = v0
+3: v0.refs = 2
+4: b.val = v0
+3: v0.refs = 3
+4: c.val = v0
+3: v1.refs = 1
+4: d.val = v1
+cpoint
+`
+	for _, c := range []struct {
+		name, last string
+		want       bool
+	}{
+		{"less", "5: d.val = NULL\n", true},
+		{"more", "5: d.val = v0\n3: v1.refs = 0\n", false},
+		{"not always", "5: d.val = NULL\n3: v0.refs = 9\n3: v0.refs = 3\n", false},
+	} {
+		w := newWorld(t, spec)
+		w.run(healthy)
+		counted := w.healthy
+		w.run(c.last)
+		in := w.input()
+		of := counted - 1 // line 3, for v1
+		if c.name == "not always" {
+			of = in.At - 1
+		}
+		wrong, should := "v1", uint64(0)
+		if c.name == "more" {
+			wrong, should = "v0", 4
+		}
+		addr, size := w.cell(wrong + ".refs")
+		if got := (&Repair{Cell: Cell{Addr: addr, Size: size}, Value: should}).otherWay(in, of); got != c.want {
+			t.Errorf("%s: %t, want %t", c.name, got, c.want)
+		}
+	}
+}
