@@ -54,6 +54,12 @@ func (f *field) mayRefer() bool {
 	return f.counts() && (f.min == 0 || f.min == 1) && f.max >= 2
 }
 
+// namedCount: its name says that it counts what refers to the node.
+func (f *field) namedCount() bool {
+	name := strings.ToLower(f.name[strings.LastIndex(f.name, ".")+1:])
+	return slices.ContainsFunc([]string{"ref", "use", "count", "cnt"}, func(s string) bool { return strings.Contains(name, s) })
+}
+
 // references makes the candidates about numbers that count the pointers to a node: all pointers, or all but those
 // of one field, as one that leads back and is not counted; with those of objects in static memory or without. Where variables of
 // functions hold nodes too, the number is at least that of the pointers that are seen.
@@ -99,7 +105,9 @@ func (m *maker) references(all []*portrait, globals []global) {
 				c.holds = func(a, b float64) bool { return b <= a && a <= b+statics }
 			}
 		}
-		say("least", "at least the number of pointers", ">=", h.fields).weak = true // whatever counts what lies below does that
+		if f.namedCount() {
+			say("least", "at least the number of pointers", ">=", h.fields).weak = true // whatever counts what lies below does that
+		}
 	}
 }
 
