@@ -243,6 +243,11 @@ func (n *Names) target(t mgpp.Target) string {
 		}
 		return fmt.Sprintf("%s (freed %s)", addr, n.Name(t.Node))
 	case mgpp.Wild:
+		if n.Entry != nil {
+			if f := n.Entry(trace.Addr(t.Value)); f != "" {
+				return addr + " (function " + f + ")"
+			}
+		}
 		return addr + " (no node)"
 	}
 	return neverWritten

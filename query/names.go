@@ -30,6 +30,8 @@ type Typing interface {
 // Names gives the nodes of a history types and names. It is not safe for
 // concurrent use.
 type Names struct {
+	Entry func(trace.Addr) string // names the function that begins at an address, "" where none does; nil: none is known
+
 	hist    History
 	origins Origins
 	typing  Typing

@@ -122,6 +122,8 @@ func TestPointers(t *testing.T) {
 		{func() { w.Put(0x1000+nextAt, 8, 0x2000) }, "node#2"},
 		{func() { w.Put(0x1000+nextAt, 8, 0x2008) }, "node#2+8"},
 		{func() { w.Put(0x1000+nextAt, 8, 0x999000) }, "0x999000 (no node)"},
+		{func() { w.Put(0x1000+nextAt, 8, uint64(graphtest.Visit)) }, "0x5550001000 (function visit)"},
+		{func() { w.Put(0x1000+nextAt, 8, uint64(graphtest.Visit)+1) }, "0x5550001001 (no node)"},
 		{func() { w.Put(0x1000+nextAt, 8, 0x2000); w.Free(0x2000) }, "0x2000 (freed node#2)"},
 		{func() { w.Alloc("node", 0x2000, nodeSize) }, "0x2000 (freed node#2; the address is in use again)"},
 	} {

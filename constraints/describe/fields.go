@@ -226,7 +226,7 @@ func CodedAs(g *graph.Graph, o graph.ObjID, addr trace.Addr) coded.Pointer {
 }
 
 // Target puts a pointer's value into words: "qdtree#3", "qdtree#3+8",
-// "0x1000 (no node)", "0x55e0 (freed qdtree#2)".
+// "0x1000 (no node)", "0x1000 (function visit)", "0x55e0 (freed qdtree#2)".
 func Target(g *graph.Graph, tgt mgpp.Target, o graph.ObjID) string {
 	addr := fmt.Sprintf("%#x", tgt.Value)
 	if g.IsNil(tgt.Value) {
@@ -249,6 +249,9 @@ func Target(g *graph.Graph, tgt mgpp.Target, o graph.ObjID) string {
 		}
 		return fmt.Sprintf("%s (freed %s)", addr, name)
 	case mgpp.Wild:
+		if f := g.Entry(trace.Addr(tgt.Value)); f != "" {
+			return addr + " (function " + f + ")"
+		}
 		return addr + " (no node)"
 	}
 	return addr

@@ -10,6 +10,7 @@ import (
 	"mgtrace/constraints/check"
 	"mgtrace/constraints/graph"
 	"mgtrace/mgpp"
+	"mgtrace/trace"
 )
 
 // maxWitnesses bounds the candidates of existential variables whose operands
@@ -156,6 +157,9 @@ func (e *env) reference(v value) string {
 		return fmt.Sprintf("0x%x (no node)", v.bits)
 	case v.node != 0:
 		return fmt.Sprintf("0x%x (%s)", v.bits, e.standing(v))
+	}
+	if f := e.g.Entry(trace.Addr(v.bits)); f != "" {
+		return fmt.Sprintf("0x%x (function %s)", v.bits, f)
 	}
 	return fmt.Sprintf("0x%x (points nowhere)", v.bits)
 }

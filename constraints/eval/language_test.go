@@ -79,6 +79,11 @@ func TestLanguage(t *testing.T) {
 			"c1 X=dnode#1: X.next is dangling 0x10030 (dnode#2 is freed)",
 			"c2 X=dnode#1: X.next.key is undefined: X.next is dangling",
 		}},
+		{"a function", `type hook; struct hook { void (*run)(void); }; hook X; X.run == NULL;`, func(w *world) {
+			w.put8(w.alloc("hook", 8, true), aFunction)
+			w.put8(w.alloc("hook", 8, true), aFunction+1)
+			w.alloc("hook", 8, true)
+		}, []string{"c1 X=hook#1: X.run is 0x700 (function visit)", "c1 X=hook#2: X.run is 0x701 (points nowhere)"}},
 		{"address reused", dnode + `dnode X, Y; X.key == 1 => X.next == Y;`, func(w *world) {
 			a := w.dlist(2)
 			w.put4(a[0], 1)

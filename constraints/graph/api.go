@@ -110,6 +110,16 @@ type Options struct {
 	Bias trace.Addr
 	// Uses tells which cells count. Nil: all do.
 	Uses Uses
+	// Entry names the function that begins at an address, "" where none does. Nil: none is known.
+	Entry func(trace.Addr) string
+}
+
+// Entry names the function that begins at an address, as a pointer to it leads there; "" where none is known to.
+func (g *Graph) Entry(addr trace.Addr) string {
+	if g.opts.Entry == nil {
+		return ""
+	}
+	return g.opts.Entry(addr)
 }
 
 // Uses tells what of an object is in use in a view (language.md, "cells").

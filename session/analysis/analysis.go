@@ -152,7 +152,7 @@ func New(spec *check.Spec, prog *trace.Program, symbols *symbol.Table, o Options
 		}
 	}
 	a.ctx = context.Background()
-	a.Graph = graph.New(spec, a.Hist, types, graph.Options{Bias: a.Bias()})
+	a.Graph = graph.New(spec, a.Hist, types, graph.Options{Bias: a.Bias(), Entry: symbols.EntryName})
 	a.Checker = eval.NewChecker(spec, a.Hist, a.Graph, eval.Options{Granted: prog.Granted != ""})
 	if a.eager() {
 		a.Graph.Defer(fewAtOnce)

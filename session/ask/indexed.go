@@ -282,6 +282,8 @@ func (q *Queries) ask(path string, t *queryTyping) error {
 	if t.kinds == nil {
 		t.kinds = []nodeKind{}
 	}
-	q.Answers = query.Answers{Names: query.NewNames(x, x, t), Run: run}
+	names := query.NewNames(x, x, t)
+	names.Entry = t.rec.Symbols.EntryName
+	q.Answers = query.Answers{Names: names, Run: run}
 	return nil
 }

@@ -38,7 +38,9 @@ func newQueryTyping(rec *recording.Recording, specFile string) (*queryTyping, er
 func (t *queryTyping) names(h *mgpp.History) (query.Origins, *query.Names) {
 	o, all := query.CountOrigins(h)
 	t.origins = all
-	return o, query.NewNames(h, o, t)
+	names := query.NewNames(h, o, t)
+	names.Entry = t.rec.Symbols.EntryName
+	return o, names
 }
 
 // NamesIn are the names of nodes of a recording whose history was built: types are those of

@@ -30,7 +30,7 @@ func newTwin(p Program, at mgpp.Timestamp) *twin {
 		return nil
 	}
 	w := &twin{hist: mgpp.New(mgpp.Options{})}
-	w.graph = graph.New(spec, w.hist, p.Typing, graph.Options{Bias: p.Bias})
+	w.graph = graph.New(spec, w.hist, p.Typing, graph.Options{Bias: p.Bias, Entry: p.Symbols.EntryName})
 	w.checker = eval.NewChecker(spec, w.hist, w.graph, eval.Options{})
 	w.checker.Heed(func() bool { return w.checker.Work() > maxWorked })
 	v := h.At(at)

@@ -169,6 +169,19 @@ func (s *Table) Library(pc trace.Addr) bool {
 	})
 }
 
+// EntryName names the function that begins at an address, as a pointer to it leads there; "" where none is known to.
+func (s *Table) EntryName(addr trace.Addr) string {
+	im, ok := s.Image(addr)
+	if !ok || im.Obj == nil {
+		return ""
+	}
+	f, ok := im.Obj.FuncAt(uint64(addr - im.Bias))
+	if !ok || f.Addr != uint64(addr-im.Bias) {
+		return ""
+	}
+	return f.Name
+}
+
 // Own is the innermost address in the user's own code, of the calls of a stack (their
 // return addresses), innermost first: of a statement, if there is one of those. Without one it is
 // the innermost in the program, or else of all.

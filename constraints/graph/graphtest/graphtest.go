@@ -21,12 +21,20 @@ type World struct {
 	PC trace.Addr
 }
 
+// Visit is where a function of that name begins, as the worlds know it.
+const Visit trace.Addr = 0x5550001000
+
 // New begins one with the types of a specification.
 func New(tb testing.TB, spec string) *World {
 	tb.Helper()
 	s := Spec(tb, spec, nil)
 	h := mgpp.New(mgpp.Options{})
-	return &World{tb: tb, H: h, G: graph.New(s, h, typing{s}, graph.Options{})}
+	return &World{tb: tb, H: h, G: graph.New(s, h, typing{s}, graph.Options{Entry: func(addr trace.Addr) string {
+		if addr == Visit {
+			return "visit"
+		}
+		return ""
+	}})}
 }
 
 // Spec parses and checks a specification. A nil program has no debug information.
