@@ -111,7 +111,7 @@ func analyseFile(ctx context.Context, path string, o AnalysisOptions, noLocate b
 	}
 	r := analysis.NewReport(&rec.Prog, t)
 	a.Audited(t.Audit)
-	a.Own = t.Own
+	a.Own, a.Shared = t.Own, t.Shared
 	if err := a.Finish(ctx, r); err != nil {
 		return nil, err
 	}

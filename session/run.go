@@ -129,7 +129,7 @@ func checked(ctx context.Context, l *live.Program, o AnalysisOptions, limits lim
 	}
 	a.Heed(locating)
 	r := analysis.NewReport(&l.Prog, &t)
-	a.Own = t.Own
+	a.Own, a.Shared = t.Own, t.Shared
 	if err := a.Finish(ctx, r); err != nil {
 		return nil, status, err
 	}

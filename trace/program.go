@@ -149,8 +149,16 @@ type Trailer struct {
 	Modules []Module `json:"modules,omitempty"` // the final map, dlopen'd modules included
 	// Warnings are those that Program.Warnings does not have: of what was seen while it ran.
 	Warnings []string `json:"warnings,omitempty"`
+	// Shared are files that the program has mapped shared while it ran, at most a few.
+	Shared []Shared `json:"shared,omitempty"`
 	// Own tells of the threads' last time; nil: it was not looked at.
 	Own *Own `json:"own,omitempty"`
+}
+
+// Shared is a file that is memory of the program, as a data base may be: what lies there is no block of an allocator.
+type Shared struct {
+	Path string `json:"path"`
+	Size uint64 `json:"size"` // of the mapping, bytes
 }
 
 // OwnTime is more than an operation takes that nothing keeps from going on.

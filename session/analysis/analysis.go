@@ -30,6 +30,7 @@ type Analysis struct {
 	Exit         *report.Exit      // how the program ended; nil: not seen yet
 	TrailerAudit *trace.Audit      // what a recording's trailer is to say of the audit
 	Own          *trace.Own        // of the trailer, before Finish
+	Shared       []trace.Shared    // of the trailer, before Finish
 
 	o         Options
 	ctx       context.Context        // of the whole analysis

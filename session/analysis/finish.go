@@ -304,6 +304,7 @@ func (a *Analysis) summarise(r *report.Report) {
 	}
 	r.Warnings = append(r.Warnings, a.undeclared.warnings()...)
 	r.Warnings = append(r.Warnings, a.resources()...)
+	r.Warnings = append(r.Warnings, a.inFiles()...)
 	r.Warnings = append(r.Warnings, a.unembedded()...)
 	r.Warnings = append(r.Warnings, a.undescribed()...)
 	if a.Typing != nil {

@@ -150,6 +150,9 @@ func (in *intake) Event(ev *trace.Event) error {
 		(*Program)(in).mapped()
 		in.unlock()
 	}
+	if ev.Kind == trace.KindMap {
+		in.shared.note(ev.Addr, in.proc.Maps)
+	}
 	if len(in.libs.shifts) > 0 {
 		ev.PC, ev.Stack = in.libs.told(ev.PC), in.libs.stack(ev.Stack)
 	}

@@ -75,7 +75,8 @@ type Program struct {
 
 	late    []symbol.Image // modules that the program may dlopen: not mapped yet
 	guessed []string       // paths of those that nobody named
-	libs    libraries      // those of them that have been mapped
+	shared  sharedFiles
+	libs    libraries // those of them that have been mapped
 
 	// Of the goroutine that runs the sinks: what the records of runs are, calls among them.
 	sites    capture.SiteList
@@ -662,7 +663,7 @@ func (l *Program) progress() (stop func()) {
 // trailer is what is known at the end.
 func (l *Program) trailer(status target.ExitStatus) trace.Trailer {
 	s := l.eng.Stats()
-	t := trace.Trailer{Hits: s.Hits, Delivered: s.Delivered, Dropped: s.Dropped, Stops: s.Stops, Complete: true, Own: l.own.since(l.eng.Began())}
+	t := trace.Trailer{Hits: s.Hits, Delivered: s.Delivered, Dropped: s.Dropped, Stops: s.Stops, Complete: true, Own: l.own.since(l.eng.Began()), Shared: l.shared.files}
 	if len(s.Tactics) > 0 {
 		t.Coverage = &trace.Coverage{Stores: l.stores, Traps: s.Traps, Tactics: s.Tactics}
 	}

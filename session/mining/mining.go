@@ -236,6 +236,9 @@ func Propose(ctx context.Context, rec *recording.Recording, o Options) (*mine.Re
 		case made != "":
 			elsewhere += "; or " + made
 		}
+		if elsewhere == "" && len(t.Shared) > 0 {
+			elsewhere = "it has mapped " + analysis.MappedFiles(t.Shared) + "; tell that in a file for --merge"
+		}
 		if elsewhere == "" {
 			elsewhere = allocatorHint(rec.Symbols)
 		}
