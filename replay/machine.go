@@ -55,8 +55,18 @@ type Call struct {
 	// Resize is where a block at an address lies once realloc, call n of it from 0, has given it a size, and how large it was. Nil, or
 	// not ok: that is not known, and ends the run.
 	Resize func(n int, addr, size uint64) (at, was uint64, ok bool)
+	// Until is a moment in the call at which the run ends, if it comes there.
+	Until Moment
 	// Place is where allocation n, from 0, of size bytes lies; 0: anywhere. Nil: all do.
 	Place func(n int, size uint64) uint64
+}
+
+// Moment is one in a call: before an instruction is executed, or, if that is where a function begins, when this has returned.
+// PC 0: there is none.
+type Moment struct {
+	PC    uint64
+	Back  bool // when the function that begins there has returned
+	Times int  // the which time, from 1; 0: the run does not end there, but says when it came there
 }
 
 // Kind of an effect.
@@ -116,6 +126,7 @@ type Run struct {
 	Stale     *Stale  // nil: there was none
 	Reads     []Read  // on what the address depends where no memory is, the nearest first
 	Sites     []*Site // in the order in which they were executed first
+	Met       []int   // how many effects there were each time it came to Call.Until; of a run that is not brief
 	Steps     int
 	Result    uint64 // of the call
 	Results   int    // of library functions of which no memory tells, as many
@@ -199,6 +210,8 @@ type cpu struct {
 	from              [16]*Origin        // of what registers hold
 	kept              map[uint64]*Origin // of what lies on the stack
 	frames            []uint64           // return addresses, innermost last
+	met               int                // how often it came to call.Until
+	inside            []int              // so many frames there are in each call of the function that begins there
 	foreign           int                // so many frames there are at least in a library function that is executed; 0: none is
 	calls             []uint64           // frames, innermost first, for decisions: made anew when these change
 	sites             map[uint64]*Site
@@ -218,7 +231,7 @@ func (m *Machine) Run(call Call) *Run {
 	if call.Brief {
 		c.run.Effects = append(m.effects[:0], c.run.Effects...)
 	}
-	for c.run.Err == nil && c.pc != outside {
+	for c.run.Err == nil && c.pc != outside && !c.arrived() {
 		c.go1()
 	}
 	c.run.Result = c.reg[rax]
@@ -247,6 +260,28 @@ func (m *Machine) begin(call *Call) *cpu {
 	c.push(outside)
 	c.pc = call.Entry
 	return c
+}
+
+// arrived: the run has come to where it is to end.
+func (c *cpu) arrived() bool {
+	u, n := &c.call.Until, len(c.inside)
+	switch {
+	case u.PC == 0:
+		return false
+	case n > 0 && len(c.frames) < c.inside[n-1]:
+		c.inside = c.inside[:n-1]
+	case c.pc != u.PC:
+		return false
+	case u.Back:
+		if len(c.frames) > 0 { // else it is the call itself
+			c.inside = append(c.inside, len(c.frames))
+		}
+		return false
+	}
+	if c.met++; !c.call.Brief {
+		c.run.Met = append(c.run.Met, len(c.run.Effects))
+	}
+	return c.met == u.Times
 }
 
 // go1 executes the next instruction.

@@ -17,7 +17,7 @@ func (m *Machine) Trail(call Call, steps int) {
 	m.marks = nil
 	call.Brief = true
 	c := m.begin(&call)
-	for next := max(minTrail, steps/maxMarks); c.run.Err == nil && c.pc != outside && len(c.pages) <= maxOfMark; {
+	for next := max(minTrail, steps/maxMarks); c.run.Err == nil && c.pc != outside && !c.arrived() && len(c.pages) <= maxOfMark; {
 		c.go1()
 		if c.run.Steps >= next && c.run.Err == nil && c.pc != outside {
 			m.marks = append(m.marks, c.mark())
@@ -51,6 +51,7 @@ func (c *cpu) copied() *cpu {
 	d := *c
 	d.near = [nearPages]nearPage{}
 	d.frames, d.calls = slices.Clone(c.frames), nil
+	d.inside = slices.Clone(c.inside)
 	d.kept, d.sites = map[uint64]*Origin{}, map[uint64]*Site{}
 	d.bytesLeft, d.originsLeft = nil, nil
 	d.run.Effects = slices.Clip(c.run.Effects)

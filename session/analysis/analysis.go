@@ -103,6 +103,7 @@ type Analysis struct {
 // point is a C-point at which something is inconsistent.
 type point struct {
 	eval.CPoint
+	pc       trace.Addr // of the event that it is; 0: not known
 	time     mgpp.Timestamp
 	healthy  mgpp.Timestamp // the last healthy C-point before it
 	sound    eval.CPoint    // that C-point, if its Kind is set
@@ -275,7 +276,7 @@ func (a *Analysis) checkAt(c *eval.CPoint, pc trace.Addr) {
 		}
 	}
 	before := a.saneFor(found)
-	p := &point{CPoint: *c, time: now, healthy: before.time, sound: before.CPoint, found: found}
+	p := &point{CPoint: *c, pc: pc, time: now, healthy: before.time, sound: before.CPoint, found: found}
 	if c.Inlined {
 		a.suspend(p, pc)
 		return

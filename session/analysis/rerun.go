@@ -106,7 +106,7 @@ func (x *experiments) earlier(n int) *rerun.Rerun {
 			continue
 		}
 		x.tried++
-		if r, err := x.a.execute(&k, from, nil, 0, x.call); err == nil {
+		if r, err := x.a.execute(&k, from, nil, 0, replay.Moment{}, x.call); err == nil {
 			x.well = append(x.well, r)
 			x.steps += r.Steps()
 		}
@@ -338,17 +338,34 @@ func (a *Analysis) rerun(t mgpp.Timestamp, p *point) (*rerun.Rerun, error) {
 		died = a.died.pc
 	}
 	a.tried = k
-	return a.execute(&k, p.time, p.found, died, nil)
+	return a.execute(&k, p.time, p.found, died, a.momentOf(p, &k), nil)
 }
 
-// execute executes a call once more; like: another one, of which the code is known.
-func (a *Analysis) execute(k *call, now mgpp.Timestamp, found []eval.Inconsistency, died trace.Addr, like *rerun.Rerun) (*rerun.Rerun, error) {
+// momentOf is where a C-point lies in a call of its thread.
+func (a *Analysis) momentOf(p *point, k *call) replay.Moment {
+	boundary := p.Kind == "entry" || p.Kind == "return"
+	switch {
+	case k.Thread != p.Thread:
+	case p.Kind == "line", boundary && p.Inlined:
+		return replay.Moment{PC: uint64(p.pc)}
+	case boundary:
+		entry, _ := a.Symbols.Entry(p.Function)
+		return replay.Moment{PC: uint64(entry), Back: p.Kind == "return"}
+	}
+	return replay.Moment{}
+}
+
+// execute executes a call once more, until that moment if it was not over now; like: another one, of which the code is known.
+func (a *Analysis) execute(k *call, now mgpp.Timestamp, found []eval.Inconsistency, died trace.Addr, until replay.Moment, like *rerun.Rerun) (*rerun.Rerun, error) {
 	call, ok := a.callOf(k, now)
 	if !ok {
 		return nil, errNoArgs
 	}
 	if call.Over && call.To == now {
 		call.Broken = eval.Instances(found, nil)
+	}
+	if !call.Over && died == 0 {
+		call.Until = until
 	}
 	if call.Died = died; died != 0 {
 		call.Fault = a.died.fault
@@ -417,7 +434,7 @@ func (a *Analysis) ended(p *point) faultloc.Rerun {
 	if a.died.pc == 0 || a.died.during.Function == "" || a.Typing == nil {
 		return nil
 	}
-	r, err := a.execute(&a.died.during, p.time, p.found, a.died.pc, nil)
+	r, err := a.execute(&a.died.during, p.time, p.found, a.died.pc, replay.Moment{}, nil)
 	if err != nil {
 		return nil
 	}

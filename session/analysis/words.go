@@ -414,7 +414,7 @@ func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 	case faultloc.Altered:
 		return a.altered(s, &e)
 	case faultloc.Edited:
-		return edited(&e)
+		return a.edited(&e)
 	case faultloc.Habit:
 		if e.Between != 0 {
 			return a.gap(&e)
@@ -694,9 +694,9 @@ func (a *Analysis) switched(s *faultloc.Suspect, e *faultloc.Evidence) string {
 	case e.Idle:
 		return text + ", the call would have done nothing, and so have left nothing broken" + experiment
 	case !e.Alike:
-		return text + ", " + well(e) + ", but done something else: other blocks would have been allocated or freed" + experiment
+		return text + ", " + a.well(e) + ", but done something else: other blocks would have been allocated or freed" + experiment
 	}
-	text += ", " + well(e)
+	text += ", " + a.well(e)
 	switch {
 	case e.Hides:
 		text += hidden
@@ -712,16 +712,19 @@ func (a *Analysis) switched(s *faultloc.Suspect, e *faultloc.Evidence) string {
 const hidden = ", but only because a constraint would look at less"
 
 // well is what an experiment came to. Where nothing was broken it is about a crash.
-func well(e *faultloc.Evidence) string {
-	if e.Of == 0 {
+func (a *Analysis) well(e *faultloc.Evidence) string {
+	switch {
+	case e.Of == 0:
 		return "the program would not have died, and the call would have left nothing broken"
+	case a.again != nil && a.again.Midway():
+		return "the call would have come here with nothing broken"
 	}
 	return "the call would have left nothing broken"
 }
 
 // altered tells of the experiment with a value.
 func (a *Analysis) altered(s *faultloc.Suspect, e *faultloc.Evidence) string {
-	text := fmt.Sprintf("had %s been computed here instead of %s%s, %s", a.number(e.Instead), a.number(e.Was), a.during(s), well(e))
+	text := fmt.Sprintf("had %s been computed here instead of %s%s, %s", a.number(e.Instead), a.number(e.Was), a.during(s), a.well(e))
 	if e.Hides {
 		text += hidden
 	}
@@ -729,8 +732,8 @@ func (a *Analysis) altered(s *faultloc.Suspect, e *faultloc.Evidence) string {
 }
 
 // edited tells of the experiment with another text.
-func edited(e *faultloc.Evidence) string {
-	text := e.Edit + ", " + well(e)
+func (a *Analysis) edited(e *faultloc.Evidence) string {
+	text := e.Edit + ", " + a.well(e)
 	if e.Held > 0 {
 		text += fmt.Sprintf(", nor would %s before in which that matters", report.Plural(e.Held, "call", "calls"))
 	}

@@ -48,6 +48,9 @@ type Call struct {
 	From    mgpp.Timestamp // the last operation before it
 	To      mgpp.Timestamp // the last one during it
 	Over    bool           // it has returned
+	// Until is when operation To was the last one, of a call that is not over: what it does from there on is not asked. PC 0: that is
+	// not known, or the program ended then.
+	Until replay.Moment
 	// Broken is what is inconsistent at To, if it is over; none: that is not known.
 	Broken []eval.Instance
 	// Died is the instruction in which the program died, in this call, while nothing was inconsistent; 0: it is not about that.
@@ -167,6 +170,30 @@ func (r *Rerun) reproduce(was []replay.Effect) error {
 	if call.Over && r.was.Err != nil || r.matched == nil || call.Died != 0 && !r.dies() {
 		return r.unlike()
 	}
+	return r.ends(was)
+}
+
+// Midway: the call is looked at where it was not over, and experiments end there.
+func (r *Rerun) Midway() bool { return r.call.Until.PC != 0 }
+
+// ends has the call and its experiments end where it is looked at, if it is not over then: what comes later has nothing to do with
+// what is broken there.
+func (r *Rerun) ends(was []replay.Effect) error {
+	if r.call.Until.PC == 0 {
+		return nil
+	}
+	done := 0 // effects when what was recorded had been done
+	if n := len(r.matched); n > 0 {
+		done = r.matched[n-1] + 1
+	}
+	i := slices.IndexFunc(r.was.Met, func(effects int) bool { return effects >= done })
+	if i < 0 {
+		return errMoment
+	}
+	r.call.Until.Times = i + 1
+	if r.execute(r.in, was); r.matched == nil {
+		return r.unlike()
+	}
 	return nil
 }
 
@@ -178,6 +205,7 @@ var (
 	errUnread  = errors.New("what it made of some memory is not known")
 	errMembers = errors.New("it made something a node or had it be none any more (enter, leave)")
 	errUnknown = errors.New("what it does depends on memory that is not recorded: more is with --everything")
+	errMoment  = errors.New("it was not over, and executed on what was recorded it does not come to this C-point")
 	errOther   = errors.New("executed on what was recorded it does something else: it depends on static memory, on a stack, on blocks that can not matter to the specification (--everything records these), or on what the kernel told")
 )
 
@@ -340,7 +368,7 @@ func (r *Rerun) crash() replay.Crash {
 
 // again is the call, for an experiment.
 func (r *Rerun) again() replay.Call {
-	c := replay.Call{Entry: uint64(r.call.Entry), Args: r.call.Args, Floats: r.floats, Place: r.place, Resize: r.resize, Brief: true, Results: r.result}
+	c := replay.Call{Entry: uint64(r.call.Entry), Args: r.call.Args, Floats: r.floats, Place: r.place, Resize: r.resize, Brief: true, Results: r.result, Until: r.call.Until}
 	if r.call.Died != 0 {
 		c.Crash = r.crash()
 	}
