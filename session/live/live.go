@@ -370,8 +370,13 @@ func (l *Program) prepare(inProcess bool) error {
 	l.o.Capture.log("libraries that the program may open are not recorded: %v", err)
 	l.Prog = before
 	l.forgo()
-	return l.planned(inProcess)
+	if again := l.planned(inProcess); again == nil || !errors.Is(err, errNotLoaded) {
+		return again
+	}
+	return err // without the library it would be that the program has no such object
 }
+
+var errNotLoaded = errors.New("which is not loaded when recording begins: it can not be declared")
 
 func (l *Program) planned(inProcess bool) (err error) {
 	p := &symbol.Program{Sources: l.Symbols.Sources}
@@ -422,7 +427,7 @@ func (l *Program) planned(inProcess bool) (err error) {
 	}
 	for _, g := range req.Globals {
 		if slices.ContainsFunc(l.late, func(im symbol.Image) bool { return im.Path == g.Path }) {
-			return fmt.Errorf("`%s` lies in the static memory of %s, which is not loaded when recording begins: it can not be declared", g.Name, g.Path)
+			return fmt.Errorf("`%s` lies in the static memory of %s, %w (with LD_PRELOAD=%[2]s it is loaded from the beginning)", g.Name, g.Path, errNotLoaded)
 		}
 	}
 	began := time.Now()
