@@ -20,5 +20,6 @@
 //
 // It does not read source text, does not download debug information, and
 // knows only little-endian x86-64. The place of a virtual base class depends on
-// the object: in converted types it has Offset -1.
+// the object: in converted types it has Offset -1, but in those of classes from which no
+// other one of the file derives.
 package objfile

@@ -59,6 +59,9 @@ type File struct {
 	slots     map[uint64]Slot
 
 	exportsOnce sync.Once
+
+	vtablesOnce sync.Once
+	vtablesOf   map[string]vtable
 	exports     exports
 }
 

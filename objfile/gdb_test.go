@@ -65,7 +65,7 @@ func checkLayout(t *testing.T, name string, typ *types.Type, want string) {
 			mname = m.Type.Name
 		}
 		got := fmt.Sprintf("field %s %d %d %d %s", mname, m.Offset*8+int64(m.BitOffset), m.BitSize, size, title(m.Base))
-		if got != line && m.Offset >= 0 {
+		if got != line && m.Offset >= 0 && !strings.HasPrefix(line, "field "+mname+" None ") { // gdb tells of no virtual base where it lies
 			t.Errorf("%s:\n got %s\nwant %s", name, got, line)
 		}
 	}

@@ -2,6 +2,7 @@ package objfile
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -25,6 +26,7 @@ type converter struct {
 	units    map[*dwarf.Unit]*unitTypes
 	names    *typeIndex
 	queue    []pending
+	slots    map[virtualBase]int64 // where the offsets of virtual bases stand: see virtualSlot
 	void     *types.Type
 	function *types.Type
 }
@@ -64,14 +66,21 @@ func (c *converter) complete(r dwarf.Ref) *types.Type {
 		c.pointers = map[pointerKey]*types.Type{}
 		c.arrays = map[arrayKey]*types.Type{}
 		c.units = map[*dwarf.Unit]*unitTypes{}
+		c.slots = map[virtualBase]int64{}
 		c.void = &types.Type{Kind: types.Void, Name: "void", Size: -1}
 		c.function = &types.Type{Kind: types.Func, Size: -1}
 	}
 	t := c.typ(r, 0)
+	var classes []*types.Type // with bases
 	for len(c.queue) > 0 {
 		p := c.queue[len(c.queue)-1]
 		c.queue = c.queue[:len(c.queue)-1]
-		c.fill(p.t, p.ref)
+		if c.fill(p.t, p.ref); slices.ContainsFunc(p.t.Members, func(m types.Member) bool { return m.Base }) {
+			classes = append(classes, p.t)
+		}
+	}
+	for _, class := range classes {
+		c.placeVirtual(class)
 	}
 	return t
 }
@@ -471,6 +480,9 @@ func (c *converter) fill(t *types.Type, r dwarf.Ref) {
 			m.Type = c.typ(e.Target(dwarf.AttrType), 0)
 			if m.Base {
 				m.Name = ""
+			}
+			if m.Offset < 0 {
+				c.slots[virtualBase{t, m.Type}] = virtualSlot(e)
 			}
 			placeBits(&m)
 			t.Members = append(t.Members, m)

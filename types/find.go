@@ -82,7 +82,7 @@ func (t *Type) base(name string, depth int) (found Member, offset int64, ok bool
 }
 
 // Base returns the offset of the first class that is one of those wanted, of t's bases
-// and theirs, nearer ones first. Where a virtual base lies is not known.
+// and theirs, nearer ones first. Where a virtual base lies may not be known.
 func (t *Type) Base(wanted func(*Type) bool) (offset int64, ok bool) {
 	type at struct {
 		t      *Type

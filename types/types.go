@@ -49,7 +49,7 @@ type Type struct {
 type Member struct {
 	Name      string // "" for anonymous structs and unions, whose members are found by plain name
 	Type      *Type
-	Offset    int64 // -1: not known statically (a virtual base)
+	Offset    int64 // -1: not known statically (a virtual base of a class from which others derive)
 	BitOffset int
 	BitSize   int
 	Base      bool // a C++ base class

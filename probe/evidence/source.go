@@ -449,14 +449,11 @@ func classNamed(f *objfile.File, name string) *types.Type {
 	return nil
 }
 
-// classOfTable returns the class to whose objects a pointer to a virtual table belongs, which leads behind the
-// offset to the top and the type information (Itanium C++ ABI, 2.5.2).
+// classOfTable returns the class to whose objects a pointer to a virtual table belongs.
 func classOfTable(f *objfile.File, addr uint64) (name string, t *types.Type) {
-	linkage, off, ok := f.ObjectAt(addr)
-	if !ok || off != 16 || !strings.HasPrefix(linkage, "_ZTV") {
+	if name = f.ClassOfVTable(addr); name == "" {
 		return "", nil
 	}
-	name = strings.TrimPrefix(cxxname.Demangle(linkage), "vtable for ")
 	return name, classNamed(f, name)
 }
 
