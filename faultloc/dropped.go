@@ -3,6 +3,7 @@ package faultloc
 import (
 	"mgtrace/constraints/eval"
 	"mgtrace/mgpp"
+	"mgtrace/trace"
 )
 
 // Who takes a node out of a chain puts there what the node led to. If not, that is noticed when the node is freed: what is
@@ -35,8 +36,8 @@ func (l *lab) dropped(tb *contributions, suspects []Suspect) []Suspect {
 					continue
 				}
 				for _, next := range v {
-					if l.ownLoop(cell, next) {
-						continue
+					if l.ownLoop(cell, next) || in.Cells.At(trace.Addr(next), whole) != 0 && !l.fits(cell, next) {
+						continue // it leads there by a pointer of another type
 					}
 					if in.Model.Verdict(f.instance, with(whole, cell, next)) != eval.Broken {
 						by, cured[f.instance] = t, true

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"mgtrace/constraints/graph"
 	"mgtrace/mgpp"
 	"mgtrace/trace"
 )
@@ -381,6 +382,55 @@ func TestDroppedLoop(t *testing.T) {
 			t.Errorf("%s: %s, want %s", program, got, want)
 		}
 	}
+}
+
+// TestDroppedOfItsType: what a freed node led to by a pointer of another type is not what belongs where the node was.
+func TestDroppedOfItsType(t *testing.T) {
+	w := newWorld(t, `
+struct cell { int refs; struct cell *next; };
+struct version { struct cell *head; struct version *next; };
+type cell;
+type version;
+together cell, version;
+refs: cell X; X.refs == X.INDEGREE(next, head);
+`)
+	w.run(`
+1: c = calloc cell
+2: c.refs = 1
+3: a = calloc version
+4: a.head = c
+3: b = calloc version
+5: b.next = a
+cpoint
+60: b.next = NULL
+61: free a
+`)
+	in := w.input()
+	in.Cells = typedCells{in.Cells}
+	if len(in.Found) != 1 {
+		t.Fatalf("%d inconsistencies", len(in.Found))
+	}
+	for _, s := range Locate(in).Suspects {
+		if s.has(Dropped) {
+			t.Errorf("%s %d: a pointer to a cell belongs where one to a version was", s.Kind, s.PC)
+		}
+	}
+}
+
+// typedCells are cells of which "next" leads to nodes of its own node's type alone.
+type typedCells struct{ Structure }
+
+func (c typedCells) Cell(addr trace.Addr, v mgpp.View) (Cell, bool) {
+	cell, ok := c.Structure.Cell(addr, v)
+	if of := c.Object(cell.Obj).Type; ok && cell.Path == "next" {
+		cell.Places = func(o graph.ObjID) []uint64 {
+			if c.Object(o).Type == of {
+				return []uint64{0}
+			}
+			return nil
+		}
+	}
+	return cell, ok
 }
 
 // TestOwnRepair: what should have been stored beside a statement is not what the statement itself should have stored.
