@@ -22,7 +22,7 @@ type class struct {
 type family struct {
 	base    *portrait
 	members []*class
-	up      []*link // of the base, to nodes of the family
+	up      []*link // of the base, to nodes of the family: to what a node hangs on, or to its neighbours
 	edges   string  // all that leads down
 }
 
@@ -145,7 +145,13 @@ func (f *family) ways(c *class, q *link, others []*portrait) {
 		c.add("acyclic "+q.name, "there is no cycle over "+q.name, fmt.Sprintf("X ->>(%s) Y => Y !->>(%s) X", q.name, q.name))
 	}
 	for _, l := range c.down {
-		c.add("back "+l.name+" "+q.name, fmt.Sprintf("%s leads back where %s came from", q.name, l.name), fmt.Sprintf("X.%s != NULL => X.%s.%s == X", l.name, l.name, q.name))
+		c.back(l, q)
+		c.add("end "+l.name+" "+q.name, fmt.Sprintf("what %s leads to has no %s", l.name, q.name), fmt.Sprintf("X.%s != NULL => X.%s.%s == NULL", l.name, l.name, q.name))
+	}
+	for _, p := range f.up {
+		if p != q { // neighbours in a list, of whatever classes
+			c.back(p, q).because("down " + p.name)
+		}
 	}
 	for _, a := range c.arrays {
 		c.eachBack("back "+a.name+" "+q.name, a, "X."+a.name+".COUNT - 1", q)
@@ -162,6 +168,11 @@ func (f *family) ways(c *class, q *link, others []*portrait) {
 			}
 		}
 	}
+}
+
+// back: one pointer leads back where another came from.
+func (c *class) back(p, q *link) *candidate {
+	return c.add("back "+p.name+" "+q.name, fmt.Sprintf("%s leads back where %s came from", q.name, p.name), fmt.Sprintf("X.%s != NULL => X.%s.%s == X", p.name, p.name, q.name))
 }
 
 // sums: a number is that of the children, summed up, or the greatest of them, and maybe one more.
