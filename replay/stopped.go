@@ -11,7 +11,8 @@ import (
 )
 
 // A call that can not be executed again tells nothing of what came before the program died. The thread's registers and stack do, as far as its
-// code leads there in one way only: back from the instruction, each is what the last one left that wrote it.
+// code leads there in one way only: back from the instruction, each is what the last one left that wrote it, and the result of a call what
+// that function's code left before its return.
 
 // Stopped is a thread before an instruction, or in what that calls.
 type Stopped struct {
@@ -49,10 +50,12 @@ func (s *Stopped) register(r x86.Reg) (v uint64, ok bool) {
 
 // Limits of what is followed back.
 const (
-	maxFunction = 1 << 16 // bytes of code
-	maxBack     = 1 << 9  // instructions
-	maxWhence   = 64      // depth of what depends on what
-	maxAsked    = 1 << 12 // registers that are asked for, in all
+	maxFunction  = 1 << 16 // bytes of code
+	maxReturning = 1 << 8  // of a function whose result is followed
+	maxFrame     = 1 << 12 // bytes of the stack of such a one
+	maxBack      = 1 << 9  // instructions
+	maxWhence    = 64      // depth of what depends on what
+	maxAsked     = 1 << 12 // registers that are asked for, in all
 )
 
 // Led is the memory on which the address depends that a stopped thread's instruction could not reach, the nearest first: that where a call
@@ -100,9 +103,13 @@ type backward struct {
 	reads map[uint64]*source // shared by the calls' ways, as asked is
 	depth int
 	asked *int // how many registers were asked for
-	// entered: back begins where the function was entered. outer is the function that called it, nil if that is not known.
+	// entered: back begins where the function was entered. outer is the function that called it, nil if that is not known, by instruction
+	// call of its way.
 	entered bool
 	outer   *backward
+	call    int
+	// gone: the function has returned, and what lay below this address of the stack was its own; 0: it has not.
+	gone uint64
 }
 
 // whence is what a register or a word of memory held, and where it had that from.
@@ -263,6 +270,10 @@ func (b *backward) register(r x86.Reg, k int) (x whence) {
 	defer func() { b.depth-- }()
 	writes := func(in *coded) bool { return in.written>>r&1 != 0 }
 	stays := !slices.ContainsFunc(b.back[1:k+1], writes)
+	is, known := b.s.register(r)
+	if r == x86.RSP && stays && known {
+		return whence{value: is, known: true}
+	}
 	d := k + 1
 	for d < len(b.back) && !writes(b.back[d]) {
 		d++
@@ -270,10 +281,11 @@ func (b *backward) register(r x86.Reg, k int) (x whence) {
 	switch {
 	case d < len(b.back):
 		x = b.result(r, d)
-	case b.entered && b.outer != nil && r != x86.RSP:
-		x = b.outer.register(r, 0)
+	case b.entered && b.outer != nil:
+		if x = b.outer.register(r, b.call); r == x86.RSP {
+			x.value -= 8 // the return address
+		}
 	}
-	is, known := b.s.register(r)
 	switch {
 	case !stays || !known:
 		return x
@@ -303,6 +315,9 @@ func (in *coded) writes() (set uint16) {
 func (b *backward) result(r x86.Reg, d int) (x whence) {
 	in := b.back[d]
 	if in.Kind == x86.KindCall {
+		if r == x86.RAX && in.Direct {
+			return b.returned(d)
+		}
 		return x
 	}
 	var how x86.Derived
@@ -320,27 +335,81 @@ func (b *backward) result(r x86.Reg, d int) (x whence) {
 		p, q := b.place(how.A, how.Width, d), b.place(how.B, how.Width, d)
 		return whence{p.value - q.value, p.known && q.known && how.Width == 8, joined(p.source, q.source)}
 	}
-	if to, n := in.shift(b.w.Code(in.pc)); to == r {
+	return b.plain(r, d)
+}
+
+// plain is what instructions leave of which no derivation is told: a number, what is shifted to the left (so numbers of elements become
+// offsets), and the stack pointer beside what is pushed and popped.
+func (b *backward) plain(r x86.Reg, d int) (x whence) {
+	in, err := x86.Disassembled(b.w.Code(b.back[d].pc))
+	to, isReg := in.Args[0].(x86asm.Reg)
+	n, size, _, ok := general(to)
+	if err != nil || !isReg || !ok {
+		return x
+	}
+	if r == x86.RSP && n != int(r) && in.DataSize != 16 {
+		by := map[x86asm.Op]uint64{x86asm.PUSH: ^uint64(7), x86asm.POP: 8}[in.Op]
+		if by == 0 {
+			return x
+		}
 		p := b.register(r, d)
-		return whence{p.value << n, p.known, p.source}
+		return whence{value: p.value + by, known: p.known}
+	}
+	imm, is := in.Args[1].(x86asm.Imm)
+	if !is || n != int(r) {
+		return x
+	}
+	switch {
+	case in.Op == x86asm.SHL && size == 8:
+		p := b.register(r, d)
+		return whence{p.value << uint64(imm), p.known, p.source}
+	case in.Op == x86asm.MOV && size == 8:
+		return whence{value: uint64(imm), known: true}
+	case in.Op == x86asm.MOV && size == 4:
+		return whence{value: uint64(uint32(imm)), known: true}
 	}
 	return x
 }
 
-// shift is the register that an instruction shifts to the left, and by how much: so numbers of elements become offsets. x86.NoReg: it does
-// something else.
-func (in *coded) shift(code []byte) (r x86.Reg, by uint64) {
-	d, err := x86.Disassembled(code)
-	if err != nil || d.Op != x86asm.SHL {
-		return x86.NoReg, 0
+// returned is what the function that instruction d of the way calls has returned, as one that leads to a member does, if there is one way
+// to its end.
+func (b *backward) returned(d int) (x whence) {
+	entry := b.back[d].Target
+	end, ok := b.end(entry)
+	if !ok {
+		return x
 	}
-	to, _ := d.Args[0].(x86asm.Reg)
-	n, size, _, ok := general(to)
-	imm, is := d.Args[1].(x86asm.Imm)
-	if !ok || !is || size != 8 {
-		return x86.NoReg, 0
+	sp := b.register(x86.RSP, d)
+	if !sp.known || sp.value == 0 {
+		return x
 	}
-	return x86.Reg(n), uint64(imm)
+	s := &Stopped{PC: end, Lo: entry, Hi: end + 1, Stack: b.s.Stack, Base: b.s.Base}
+	f := &backward{w: b.w, s: s, reads: b.reads, asked: b.asked, outer: b, call: d, gone: sp.value}
+	if !f.way() {
+		return x
+	}
+	return f.register(x86.RAX, 0)
+}
+
+// end is where the only return of a small function lies.
+func (b *backward) end(entry uint64) (pc uint64, ok bool) {
+	far := entry
+	for pc = entry; pc-entry < maxReturning; {
+		in, err := x86.Decode(b.w.Code(pc), pc)
+		switch {
+		case err != nil:
+			return 0, false
+		case in.Kind == x86.KindRet:
+			return pc, far <= pc
+		case in.Kind == x86.KindCall:
+		case in.Direct && in.Target >= entry:
+			far = max(far, in.Target)
+		case in.Direct || in.Kind == x86.KindJmp || in.Kind == x86.KindStop:
+			return 0, false
+		}
+		pc += uint64(in.Len)
+	}
+	return 0, false
 }
 
 // joined is where a value comes from that is computed of two.
@@ -371,8 +440,16 @@ func (b *backward) place(p x86.Place, width, d int) (x whence) {
 	return x
 }
 
-// load is what was read at an address by instruction d of the way. What lies on the stack has been put there, and that may stand on the way.
+// load is what was read at an address by instruction d of the way. What lies on the stack has been put there, and that may stand on the way;
+// what a function had there that has returned is known only so.
 func (b *backward) load(at uint64, width int, where []*source, d int) (x whence) {
+	switch {
+	case b.gone == 0:
+	case at < b.gone && b.gone-at < maxFrame:
+		return b.put(at, d)
+	default:
+		return b.outer.load(at, width, where, b.call)
+	}
 	var data [8]byte
 	n := data[:min(width, 8)]
 	if !b.s.Read(at, n) {

@@ -21,6 +21,9 @@ func TestLed(t *testing.T) {
 			"text":    {"second+24", "first+0", "head+0"},
 			"visit":   {"second+16", "first+0", "head+0"},
 			"within":  {"third+0", "second+0", "first+0", "head+0"},
+			"through": {"third+0", "second+0", "first+0", "head+0"},
+			"placed":  {"third+0", "second+0", "kids+16", "first+8", "head+0"},
+			"chosen":  {}, // which way the function took that was called is not known
 			"loop":    {}, // where it came from the second time is not known any more
 		} {
 			m := New(f)
@@ -162,7 +165,9 @@ func (f *file) variable(addr uint64) string {
 func FuzzLed(f *testing.F) {
 	f.Add([]byte{0x48, 0x8b, 0x47, 0x08, 0x48, 0x01, 0xc0, 0x48, 0x01, 0xc0, 0x48, 0x8b, 0x00}, uint8(10), uint64(0x2000), []byte{1, 2, 3})
 	f.Add([]byte{0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0x7d, 0xf8, 0x48, 0x8b, 0x45, 0xf8, 0xff, 0x10}, uint8(12), uint64(0x1000), []byte{0})
-	f.Add(bytes.Repeat([]byte{0x48, 0x01, 0xc0}, 80), uint8(237), uint64(0), []byte{}) // each of twice what there was before
+	f.Add([]byte{0xe8, 0x02, 0x00, 0x00, 0x00, 0xff, 0x10, 0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0x7d, 0xf8, 0x48, 0x8b, 0x45, 0xf8, 0x5d, 0xc3}, uint8(5), uint64(0x1000), []byte{0})
+	f.Add([]byte{0xe8, 0xfb, 0xff, 0xff, 0xff, 0xff, 0x10, 0xc3}, uint8(5), uint64(0x1000), []byte{0}) // it calls itself
+	f.Add(bytes.Repeat([]byte{0x48, 0x01, 0xc0}, 80), uint8(237), uint64(0), []byte{})                 // each of twice what there was before
 	f.Fuzz(func(t *testing.T, code []byte, at uint8, value uint64, stack []byte) {
 		s := Stopped{PC: bytesAt + uint64(at), Known: 1<<16 - 1, Lo: bytesAt, Hi: bytesAt + uint64(len(code)), Stack: stack, Base: value &^ 7, Astray: value&1 != 0, Divides: value&2 != 0}
 		for n := range s.Regs {

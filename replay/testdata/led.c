@@ -11,6 +11,15 @@ long calls;
 
 __attribute__((noinline)) static void count(void) { calls++; }
 __attribute__((noinline)) static long value(struct node *n) { return n->next->n; }
+__attribute__((noinline)) static struct node **link(struct node *n) { return &n->next; }
+__attribute__((noinline)) static struct node *next(struct node *n) { return *link(n); }
+__attribute__((noinline)) static struct node *kid(struct node *n, long i) { return n->kids[i]; }
+__attribute__((noinline)) static struct node *either(struct node *n)
+{
+	if (calls)
+		return n->next;
+	return (struct node *)0x660;
+}
 
 /* Each dies of what it reads. */
 long chain(void) { return head->next->next->next->n; }
@@ -18,6 +27,9 @@ long indexed(void) { return head->kids[head->n]->next->next->n; }
 long text(void) { struct node *n = head->next; return strlen(n->name); }
 void visit(void) { head->next->visit(); }
 long within(void) { struct node *n = head->next->next; count(); return value(n); }
+long through(void) { return next(next(next(head)))->n; }
+long placed(void) { return next(kid(head, 2))->next->n; }
+long chosen(void) { return either(next(head))->n; }
 long parts(void) { return head->n / (long)head->next->next->name; }
 long loop(void)
 {
@@ -27,4 +39,4 @@ long loop(void)
 	return sum;
 }
 
-int main(void) { return chain() + indexed() + text() + within() + loop(); }
+int main(void) { return chain() + indexed() + text() + within() + through() + placed() + chosen() + loop(); }
