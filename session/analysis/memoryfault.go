@@ -46,11 +46,49 @@ func (a *Analysis) blame(c *report.CPoint, f *eval.MemoryFault) {
 		if first {
 			slices.Reverse(c.Suspects)
 		}
-		for i := range c.Suspects {
-			c.Suspects[i].Rank = i + 1
-		}
+	}
+	if before, ok := a.freedEarlier(f); ok {
+		before.Contributes = s.Contributes
+		c.Suspects = slices.Insert(c.Suspects, 0, before)
+	}
+	for i := range c.Suspects {
+		c.Suspects[i].Rank = i + 1
 	}
 }
+
+// freedEarlier is who freed a block that lay there before the one that was written to, if a pointer has led there since then that is the
+// one's by which the program wrote: most likely it knew nothing of the newer block, to which no pointer leads that is known.
+func (a *Analysis) freedEarlier(f *eval.MemoryFault) (report.Suspect, bool) {
+	n, op, v := a.Hist.Node(f.Node), a.Hist.Op(f.Time), a.Hist.At(f.Time)
+	if f.Kind != "use after free" || op.Kind != mgpp.OpStore || !inBlock(&n, op.Base) || f.Obj != 0 && len(a.Graph.Left(v, f.Obj)) > 0 {
+		return report.Suspect{}, false
+	}
+	for since, i := n.Birth, 0; i < maxEarlier; i++ {
+		id, ok := a.Hist.FormerAt(op.Base, since-1)
+		if !ok {
+			break
+		}
+		was := a.Hist.Node(id)
+		since = was.Birth
+		for _, r := range a.Graph.AppendRefs(v, graph.Changed(v), a.Graph.Former(id), nil) { // of a union whatever member led there
+			to := v.Target(r.Addr, r.Cell.Coded)
+			field, ok := describe.FieldAt(a.Graph, v, r.From, r.Addr)
+			if !ok || to.Value != uint64(op.Base) || !a.Graph.Alive(r.From, f.Time) {
+				continue
+			}
+			left := fmt.Sprintf("%s, stored at %s", describe.Join(a.Graph.Name(r.From), field.Path), a.Symbols.Place(a.Hist.Op(to.Since).PC))
+			s := a.accomplice(was.Death, "it freed the block that lay there before, and a pointer to that was left, by which the program may have written")
+			s.Why = report.Sentence(s.Evidence[0])
+			s.Also = []string{"what was left: " + left}
+			s.Evidence = append(s.Evidence, s.Also...)
+			return s, true
+		}
+	}
+	return report.Suspect{}, false
+}
+
+// maxEarlier bounds the blocks that lay at an address one after the other, of which it is asked whether a pointer to them is left.
+const maxEarlier = 64
 
 // linked puts right behind the free who had linked the block in the call that freed it, unless that is a suspect before it.
 func (a *Analysis) linked(c *report.CPoint, f *eval.MemoryFault) {
