@@ -22,7 +22,7 @@ func (a *Analysis) takenOut(s *faultloc.Suspect, at mgpp.Timestamp) (out report.
 		return out, false
 	}
 	n := a.Hist.Node(op.Node)
-	t := a.unlinked(&n)
+	t := a.unlinked(&n, a.Graph.Left(a.Hist.At(at), a.Graph.Former(op.Node)))
 	if t == 0 || a.Hist.Op(t).PC == 0 || a.linkedIn(a.calls.at(t), op.Node, at) {
 		return out, false
 	}
@@ -42,8 +42,9 @@ func (a *Analysis) linkedIn(call string, id mgpp.NodeID, at mgpp.Timestamp) bool
 	})
 }
 
-// unlinked is the change that took a pointer to a freed node away, if none was stored after it.
-func (a *Analysis) unlinked(n *mgpp.Node) mgpp.Timestamp {
+// unlinked is the change that took a pointer to a freed node away, if none was stored after it: the last from an object that one of those
+// is still in which are left, or else the last. So the list is named that forgot its end, and not who let go of the node after that.
+func (a *Analysis) unlinked(n *mgpp.Node, left []graph.Ref) (last mgpp.Timestamp) {
 	for t := n.Death - 1; t > n.Birth && n.Death-t <= maxSinceOut; t-- {
 		op := a.Hist.Op(t)
 		if op.Kind != mgpp.OpStore || op.Size != 8 || inBlock(n, op.Addr) {
@@ -51,10 +52,15 @@ func (a *Analysis) unlinked(n *mgpp.Node) mgpp.Timestamp {
 		}
 		switch {
 		case a.leads(op.Addr, n, t):
-			return 0
-		case a.leads(op.Addr, n, t-1):
+			return last
+		case !a.leads(op.Addr, n, t-1):
+		case slices.ContainsFunc(a.Graph.At(a.Hist.At(t), op.Addr), func(o graph.ObjID) bool {
+			return slices.ContainsFunc(left, func(r graph.Ref) bool { return r.From == o })
+		}):
 			return t
+		case last == 0:
+			last = t
 		}
 	}
-	return 0
+	return last
 }
