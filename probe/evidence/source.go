@@ -167,13 +167,18 @@ func (f *Finder) variable(fr Frame, name string) *types.Type {
 }
 
 // lookup finds a type by a name as the function of the frame would: in the
-// classes and namespaces that enclose it, from the inside out.
+// classes and namespaces that enclose it, from the inside out. The name of a template is that of its instance, in that one's own methods.
 func lookup(fr Frame, name string) []*types.Type {
 	u := fr.File.Universe()
 	if frames := fr.File.Frames(fr.Addr - 1); len(frames) > 0 {
 		for _, scope := range enclosing(frames[0].Function) {
 			if found := u.Lookup(scope + "::" + name); len(found) > 0 {
 				return found
+			}
+			if plain := cxxname.WithoutArgs(scope); plain != scope && (plain == name || strings.HasSuffix(plain, "::"+name)) {
+				if found := u.Lookup(scope); len(found) > 0 {
+					return found
+				}
 			}
 		}
 	}

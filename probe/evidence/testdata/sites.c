@@ -1,6 +1,7 @@
 // Allocation sites of C programs. A comment of the form "=T" names the type of
 // what its line allocates; "=T[]" of many; "=T|U" if only the source text tells
-// T, and all else U; "=T for sure" fails where it is not found.
+// T, and all else U; "=T for sure" fails where it is not found, "=T for sure by
+// its text" where it is not found with that.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -26,6 +26,19 @@ template <class T> struct Tree {
 		*at = new Leaf(k); // =ns::Tree<T>::Leaf
 	}
 };
+template <class T> struct Trie {
+	T value;
+	union {
+		Trie *one;
+		Trie **table;
+	} next;
+	__attribute__((noinline)) void spread(int n)
+	{
+		next.table = static_cast<Trie **>(std::malloc(sizeof(Trie *) * n)); // =ns::Trie<T> *[] for sure by its text
+		for (int i = 0; i < n; i++)
+			next.table[i] = nullptr;
+	}
+};
 }
 struct Pod { long a[3]; };
 struct Owner { Node *node; std::unique_ptr<Pod> pod; };
@@ -151,6 +164,10 @@ int main(int argc, char **argv)
 	std::vector<Node> v;
 	ns::Tree<int> ti;
 	ns::Tree<double> td;
+	ns::Trie<int> trie;
+	trie.spread(argc + 2);
+	ns::Trie<char> chars;
+	chars.spread(argc + 3);
 	for (int i = 0; i < 6; i++) {
 		maps(m, i);
 		lists(l, i);
