@@ -8,6 +8,7 @@ import (
 	"mgtrace/constraints/check"
 	"mgtrace/constraints/eval"
 	"mgtrace/mgpp"
+	"mgtrace/objfile"
 	"mgtrace/session/symbol"
 	"mgtrace/session/typing"
 	"mgtrace/trace"
@@ -152,19 +153,26 @@ func (a *Analysis) unembedded() (warnings []string) {
 		if t.Layout == nil || t.Array || !a.Checker.Unborn(t) {
 			continue
 		}
-		for _, im := range a.Symbols.Images {
-			if !im.Traced || im.Obj == nil {
-				continue
-			}
-			for _, v := range im.Obj.Globals() {
-				if path, ok := v.Type.PathTo(func(part *types.Type, several bool) bool { return several && typing.SameType(part, t.Layout) }); ok {
-					warnings = append(warnings, fmt.Sprintf("%s in static memory (%s:%d) holds an array of %s: its elements are nodes with `%s`", v.Name, symbol.Short(v.File), v.Line, t.Name, a.embedding(v.Name, v.Type, path, t.Layout)))
-					break // one says how
-				}
-			}
+		if v, path, ok := a.Array(t.Layout); ok {
+			warnings = append(warnings, fmt.Sprintf("%s in static memory (%s:%d) holds an array of %s: its elements are nodes with `%s`", v.Name, symbol.Short(v.File), v.Line, t.Name, a.embedding(v.Name, v.Type, path, t.Layout)))
 		}
 	}
 	return warnings
+}
+
+// Array is an object in the program's static memory that holds a type several times, in an array, and at which path.
+func (a *Analysis) Array(of *types.Type) (v objfile.Variable, path string, ok bool) {
+	for _, im := range a.Symbols.Images {
+		if !im.Traced || im.Obj == nil || of == nil {
+			continue
+		}
+		for _, v := range im.Obj.Globals() {
+			if path, ok := v.Type.PathTo(func(part *types.Type, several bool) bool { return several && typing.SameType(part, of) }); ok {
+				return v, path, true
+			}
+		}
+	}
+	return v, "", false
 }
 
 // member is what lies at an offset of a type and is of a type that nodes or their members have: its path,

@@ -230,6 +230,9 @@ func Propose(ctx context.Context, rec *recording.Recording, o Options) (*mine.Re
 		if elsewhere == "" {
 			elsewhere = memberOf(none.Of.Layout, a.Hist, rec.Symbols, finder)
 		}
+		if elsewhere == "" {
+			elsewhere = arrayOf(none.Of.Layout, a)
+		}
 		switch {
 		case elsewhere == "":
 			elsewhere = made
@@ -444,6 +447,19 @@ func memberOf(t *types.Type, h *mgpp.History, symbols *symbol.Table, finder *evi
 		}
 	}
 	return ""
+}
+
+// arrayOf says which object in static memory has an array of a type, and how that is told; "" if none has.
+func arrayOf(t *types.Type, a *analysis.Analysis) string {
+	v, path, ok := a.Array(t)
+	if !ok {
+		return ""
+	}
+	if path != "" {
+		path = " at " + path
+	}
+	return fmt.Sprintf("%s in static memory (%s:%d) holds an array of %s: tell that in a file for --merge, as by: type part = %q; embed part in ::%s%s;",
+		v.Name, symbol.Short(v.File), v.Line, t.Name, t.Name, v.Name, path)
 }
 
 // maxOfOne is how many times as large as its type the block of an object may be: larger ones are chunks of an allocator of the program's own.
