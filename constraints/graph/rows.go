@@ -176,6 +176,9 @@ func (g *Graph) bearAt(h *heldRows, k int, at trace.Addr, t mgpp.Timestamp) {
 	g.rereadAll(refs, t)
 }
 
+// InRow reports whether an object is part of one in static memory, as an element of an array there: it was never allocated.
+func (g *Graph) InRow(o ObjID) bool { return g.objs.at(o).Member <= inRow }
+
 // bare: an object in static memory is no node, and parts of it are.
 func (g *Graph) bare(o ObjID) bool {
 	b := g.objs.at(o)

@@ -27,7 +27,7 @@ func (m *maker) aside(s shape) {
 			m.add("self "+p.name, p.name+" leads to its own node", fmt.Sprintf("X.%s == X", p.name)).because("forest "+p.name, "nonnull "+p.name, "back "+p.name+" "+p.name)
 		}
 		for _, q := range m.own() {
-			if !in(q) {
+			if !slices.Contains(s.backs, q) { // of an edge as well: what else hangs on it may have no way back, as a list of spare nodes
 				m.inverse(p, q)
 			}
 		}

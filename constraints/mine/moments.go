@@ -35,7 +35,7 @@ type terrain struct {
 	alive    []int                               // nodes alive, after each change
 	own      map[string]bool                     // functions with a statement that changed it
 	stores   map[string]bool                     // likewise, other than by allocating or freeing
-	births   map[string]int                      // blocks by type
+	births   map[string]int                      // blocks by type, and parts of objects in static memory
 	places   []place
 	moments  []moment // of calls that changed the structure, by time
 	idle     []moment // of calls that did not, of functions with others that did: C-points there are checked as well
@@ -48,8 +48,16 @@ func survey(r *Run, g *graph.Graph) *terrain {
 	g.Advance()
 	intrusive := len(g.Spec().Members) > 0 // nodes need no block of their own
 	funcs := map[trace.Addr]string{}
-	alive := 0
+	parts := map[mgpp.Timestamp]int{} // by when they came to be
+	for o := graph.ObjID(1); int(o) <= g.Objects(); o++ {
+		if g.InRow(o) {
+			parts[g.Object(o).Birth]++
+			t.births[g.Object(o).Type.Name]++
+		}
+	}
+	alive := parts[0]
 	for at := mgpp.Timestamp(1); at <= r.History.Now(); at++ {
+		alive += parts[at]
 		var b mgpp.Brief
 		r.History.Brief(at, &b)
 		op := mgpp.Op{}
