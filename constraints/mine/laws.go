@@ -61,6 +61,7 @@ func (m *maker) structure(s shape, globals []global, others []*portrait) {
 				continue
 			}
 			heads = append(heads, l.name)
+			m.endsOf(h, l)
 			if s.kind == tree {
 				m.ends("root "+h.name()+"."+l.name, fmt.Sprintf("each root hangs on the %s of a %s", l.name, h.name()),
 					fmt.Sprintf("forall %s X; exists %s H;  X.ISROOT == TRUE => H.%s == X;", m.name, h.name(), l.name))
@@ -72,6 +73,19 @@ func (m *maker) structure(s shape, globals []global, others []*portrait) {
 		}
 		if s.kind == tree {
 			m.twoHeads(h.name(), heads)
+		}
+	}
+}
+
+// endsOf: what a head leads to begins a list, or ends it. Of a pointer that many nodes do not have that would be an accident.
+func (m *maker) endsOf(h *portrait, l *link) {
+	if !sameStruct(l.elem, m.typ.Layout) {
+		return
+	}
+	for _, q := range m.own() {
+		if !q.array && q.null > 0 && q.set >= 2*q.null {
+			m.say("end "+h.name()+"."+l.name+" "+q.name, fmt.Sprintf("what %s of a %s leads to has no %s", l.name, h.name(), q.name),
+				fmt.Sprintf("%s X;  X.%s != NULL => X.%s.%s == NULL;", h.name(), l.name, l.name, q.name)).need = 8
 		}
 	}
 }

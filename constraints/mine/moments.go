@@ -35,7 +35,7 @@ type terrain struct {
 	alive    []int                               // nodes alive, after each change
 	own      map[string]bool                     // functions with a statement that changed it
 	stores   map[string]bool                     // likewise, other than by allocating or freeing
-	births   map[string]int                      // blocks by type, and parts of objects in static memory
+	births   map[string]int                      // nodes by type
 	places   []place
 	moments  []moment // of calls that changed the structure, by time
 	idle     []moment // of calls that did not, of functions with others that did: C-points there are checked as well
@@ -50,9 +50,12 @@ func survey(r *Run, g *graph.Graph) *terrain {
 	funcs := map[trace.Addr]string{}
 	parts := map[mgpp.Timestamp]int{} // by when they came to be
 	for o := graph.ObjID(1); int(o) <= g.Objects(); o++ {
-		if g.InRow(o) {
-			parts[g.Object(o).Birth]++
-			t.births[g.Object(o).Type.Name]++
+		switch b := g.Object(o); {
+		case g.InRow(o):
+			parts[b.Birth]++
+			t.births[b.Type.Name]++
+		case b.Host != 0 && b.Member == 0 && b.Type != nil && g.Former(b.Host) != o: // it came with the block that it lies in
+			t.births[b.Type.Name]++
 		}
 	}
 	alive := parts[0]
