@@ -19,7 +19,8 @@
 //
 // The name of a C++ allocator tells it at once, or that of std::make_unique, and so does the virtual table that is stored at the beginning
 // of a block, if it is that of a class of the size that was asked for. As a last resort the source
-// text of the statement is read: a cast, new T, sizeof(T), sizeof *p.
+// text of the statement is read: a cast, new T, sizeof(T), sizeof *p. It tells as well which of several
+// pointers in a union is meant that a place belongs to: the one that the statement assigns.
 //
 // void * is no evidence, and char * only where nothing else is said. Types of
 // which one begins with the other (a class and its first base, a structure and

@@ -114,6 +114,12 @@ func (f *Finder) ForFrame(fr Frame) Told {
 // examine judges one frame: by the code, then by the source text.
 func (f *Finder) examine(fr Frame) *Told {
 	w := newWalk(fr.File, fr.Addr, f.statics)
+	if f.source != nil {
+		w.assigned = func() [][]string {
+			text, _, _ := f.statementOf(fr)
+			return membersAssigned(text)
+		}
+	}
 	w.run()
 	s := &Told{Passes: w.returned, PassesAt: w.returnOffset}
 	if of := ofString(fr.File, fr.Addr); of != nil {

@@ -75,31 +75,34 @@ func beginsWith(t, first *types.Type, depth int) bool {
 	return false
 }
 
+// meant says of the member that a pointer is, by the names that lead to it, whether it is asked for. nil: any is.
+type meant func(path []string) bool
+
 // pointerAt returns what the pointer at a place in an object of type t points
 // to. The place is offset bytes from its start, plus an unknown multiple of
 // stride if stride is not 0. Nil: there is no pointer, or not just one.
 func pointerAt(t *types.Type, offset, stride int64) *types.Type {
-	return pointerIn(t, offset, stride, 0)
+	return pointerIn(t, offset, stride, nil, nil)
 }
 
-func pointerIn(t *types.Type, offset, stride int64, depth int) *types.Type {
-	if t == nil || depth > maxNesting || offset < 0 {
+func pointerIn(t *types.Type, offset, stride int64, path []string, is meant) *types.Type {
+	if t == nil || len(path) > maxNesting || offset < 0 {
 		return nil
 	}
 	switch t.Kind {
 	case types.Pointer:
-		if offset == 0 && stride == 0 {
+		if offset == 0 && stride == 0 && (is == nil || is(path)) {
 			return t.Elem
 		}
 	case types.Array:
-		return elementAt(t.Elem, offset, stride, depth)
+		return elementAt(t.Elem, offset, stride, path, is)
 	case types.Struct, types.Union:
 		var found *types.Type
 		for _, m := range t.Members {
 			if !covers(m, offset) || m.BitSize > 0 || m.VTable {
 				continue
 			}
-			p := pointerIn(m.Type, offset-m.Offset, stride, depth+1)
+			p := pointerIn(m.Type, offset-m.Offset, stride, append(path, m.Name), is)
 			if p == nil {
 				continue
 			}
@@ -115,14 +118,14 @@ func pointerIn(t *types.Type, offset, stride int64, depth int) *types.Type {
 
 // elementAt finds the pointer in an array of elem, whose index is known only
 // modulo the stride.
-func elementAt(elem *types.Type, offset, stride int64, depth int) *types.Type {
+func elementAt(elem *types.Type, offset, stride int64, path []string, is meant) *types.Type {
 	if elem == nil || elem.Size <= 0 {
 		return nil
 	}
 	if stride%elem.Size == 0 { // the index is unknown, the place in the element is not
-		return pointerIn(elem, offset%elem.Size, 0, depth+1)
+		return pointerIn(elem, offset%elem.Size, 0, path, is)
 	}
-	return pointerIn(elem, offset%elem.Size, stride, depth+1)
+	return pointerIn(elem, offset%elem.Size, stride, path, is)
 }
 
 func covers(m types.Member, offset int64) bool {
@@ -137,15 +140,15 @@ func covers(m types.Member, offset int64) bool {
 
 // throughPointer finds the pointer that lies off bytes behind a pointer to t,
 // which may lead into an array.
-func throughPointer(t *types.Type, off, stride int64) *types.Type {
+func throughPointer(t *types.Type, off, stride int64, is meant) *types.Type {
 	if t == nil || off < 0 && (stride == 0 || t.Size <= 0) {
 		return nil
 	}
-	if p := pointerAt(t, off, stride); p != nil {
+	if p := pointerIn(t, off, stride, nil, is); p != nil {
 		return p
 	}
 	if t.Size > 0 && stride%t.Size == 0 && (stride != 0 || off >= t.Size) {
-		return pointerAt(t, (off%t.Size+t.Size)%t.Size, 0)
+		return pointerIn(t, (off%t.Size+t.Size)%t.Size, 0, nil, is)
 	}
 	return nil
 }

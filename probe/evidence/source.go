@@ -19,12 +19,11 @@ func (f *Finder) fromSource(fr Frame, callee string) (t *types.Type, why string,
 	if f.source == nil {
 		return nil, "", true
 	}
-	frames := fr.File.Frames(fr.Addr - 1)
-	if len(frames) == 0 || frames[0].Line == 0 {
+	text, at, ok := f.statementOf(fr)
+	if !ok {
 		return nil, "", true
 	}
-	at := frames[0]
-	names := typesInStatement(callOf(callee, statementAt(f.statement(at.File, at.Line), at.Column)))
+	names := typesInStatement(callOf(callee, text))
 	var name string
 	for _, n := range names {
 		found := f.resolve(fr, n)
@@ -40,6 +39,16 @@ func (f *Finder) fromSource(fr Frame, callee string) (t *types.Type, why string,
 		return nil, "", true
 	}
 	return t, fmt.Sprintf("`%s` in the source at %s:%d", name, baseName(at.File), at.Line), true
+}
+
+// statementOf returns the text of the statement that makes a call, and where it stands.
+func (f *Finder) statementOf(fr Frame) (text string, at objfile.Frame, ok bool) {
+	frames := fr.File.Frames(fr.Addr - 1)
+	if len(frames) == 0 || frames[0].Line == 0 {
+		return "", at, false
+	}
+	at = frames[0]
+	return statementAt(f.statement(at.File, at.Line), at.Column), at, true
 }
 
 // statement returns the text from a line up to the end of the statement.
@@ -89,6 +98,59 @@ func callOf(function, text string) string {
 		return text
 	}
 	return strings.Join(calling, ";")
+}
+
+// membersAssigned lists the members that a statement assigns, each by the names that lead to it, as far as they are names:
+//
+//	list = parent->value.list = make(n)    parent value list
+//	AT(r)->leaf.rows[i] = make(n)          leaf rows
+func membersAssigned(text string) (paths [][]string) {
+	toks := words(text)
+	for i, t := range toks {
+		if t != "=" || i == 0 || i+1 < len(toks) && toks[i+1] == "=" || strings.Contains("=!<>+-*/%&|^", toks[i-1]) {
+			continue
+		}
+		if path := memberBefore(toks[:i]); path != nil {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// memberBefore reads the member that words end in, without indices; nil if it is none of anything.
+func memberBefore(toks []string) (path []string) {
+	of := false
+	for {
+		for len(toks) > 0 && toks[len(toks)-1] == "]" {
+			toks = beforeBrackets(toks)
+		}
+		n := len(toks)
+		if n == 0 || !isName(toks[n-1]) {
+			break
+		}
+		path = append(path, toks[n-1])
+		if n < 2 || toks[n-2] != "." && toks[n-2] != "->" {
+			break
+		}
+		of, toks = true, toks[:n-2]
+	}
+	if !of {
+		return nil
+	}
+	slices.Reverse(path)
+	return path
+}
+
+// oneOf says that a pointer is meant which a statement assigns, by these names. They may begin farther out than the type in which it is
+// looked for, or farther in, behind a macro.
+func oneOf(assigned [][]string) meant {
+	return func(path []string) bool {
+		named := slices.DeleteFunc(slices.Clone(path), func(name string) bool { return name == "" }) // anonymous members
+		return slices.ContainsFunc(assigned, func(names []string) bool {
+			k := min(len(named), len(names))
+			return k > 0 && slices.Equal(named[len(named)-k:], names[len(names)-k:])
+		})
+	}
 }
 
 // resolve finds the type that a name in the source means there: "struct T",
@@ -339,6 +401,22 @@ func behindBrackets(toks []string) []string {
 		case "]":
 			if depth--; depth == 0 {
 				return toks[i+1:]
+			}
+		}
+	}
+	return nil
+}
+
+// beforeBrackets returns what stands before the index that the words end in, nothing if it does not begin.
+func beforeBrackets(toks []string) []string {
+	depth := 0
+	for i, t := range slices.Backward(toks) {
+		switch t {
+		case "]":
+			depth++
+		case "[":
+			if depth--; depth == 0 {
+				return toks[:i]
 			}
 		}
 	}

@@ -48,6 +48,30 @@ func TestTypesInStatement(t *testing.T) {
 	}
 }
 
+func TestMembersAssigned(t *testing.T) {
+	for text, want := range map[string]string{
+		"list = parent->value.list = make(type)": "parent.value.list",
+		"AT(r)->leaf.bits = xmalloc(32)":         "leaf.bits",
+		"h.of[i + 1].rows[j] = malloc(n)":        "h.of.rows",
+		"a->p = b.q = malloc(n)":                 "a.p|b.q",
+		"(*v).u.kid = malloc(n)":                 "u.kid",
+		"p = malloc(n)":                          "",
+		"p[i] = malloc(n)":                       "",
+		"if (a->n == b.n) p = malloc(n)":         "",
+		"a->n += size(n)":                        "",
+		"a->n != f(n)":                           "",
+		"= f(n)":                                 "",
+	} {
+		var got []string
+		for _, path := range membersAssigned(text) {
+			got = append(got, strings.Join(path, "."))
+		}
+		if got := strings.Join(got, "|"); got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestCallOf(t *testing.T) {
 	const line = "e = malloc(sizeof *e); e->key = strdup(k); e->next = 0;"
 	for callee, want := range map[string]string{
@@ -153,10 +177,10 @@ func TestPointerPlaces(t *testing.T) {
 		}
 	}
 	a := d.Lookup("a")
-	if p := throughPointer(a, 8+5*a.Size, 0); p != a {
+	if p := throughPointer(a, 8+5*a.Size, 0, nil); p != a {
 		t.Errorf("next of the sixth: %v", p)
 	}
-	if p := throughPointer(a, 8-a.Size, a.Size); p != a {
+	if p := throughPointer(a, 8-a.Size, a.Size, nil); p != a {
 		t.Errorf("next of some element: %v", p)
 	}
 }

@@ -102,7 +102,7 @@ func (w *walk) mov(pc uint64, in x86asm.Inst, st *state) {
 	if m, ok := in.Args[0].(x86asm.Mem); ok {
 		w.storeTo(m, v, int64(in.MemBytes), st)
 		if v.kind == unknown && v.call != 0 {
-			if t, _ := w.pointerStoredAt(w.address(pc, in, m, st)); t != nil && t.Kind != types.Void && t.Kind != types.Func {
+			if t, _ := w.pointerStoredAt(w.address(pc, in, m, st), nil); t != nil && t.Kind != types.Void && t.Kind != types.Func {
 				st.learn(v.call, t)
 			}
 		}
@@ -332,7 +332,7 @@ func (w *walk) load(pc uint64, in x86asm.Inst, m x86asm.Mem, st *state) value {
 	}
 	switch at := w.address(pc, in, m, st); at.kind {
 	case pointer:
-		if to := throughPointer(at.to, at.off, at.stride); to != nil {
+		if to := throughPointer(at.to, at.off, at.stride, nil); to != nil {
 			return value{kind: pointer, to: to}
 		}
 	case number:

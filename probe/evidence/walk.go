@@ -43,6 +43,9 @@ type walk struct {
 	lost         bool // results at different offsets
 	other        bool // a result that is not the new pointer, which still is somewhere
 
+	// assigned are the members that the statement of the call assigns, see membersAssigned; nil: it is not known which.
+	assigned func() [][]string
+
 	inside bool            // a called function is followed: no others
 	pass   map[uint64]bool // called functions that return their first argument
 
@@ -270,10 +273,14 @@ func (w *walk) atStore(pc uint64, in x86asm.Inst, st *state) []finding {
 		return nil // a variable there is seen at the next instruction
 	}
 	at := w.address(pc, in, m, st)
-	if t, name := w.pointerStoredAt(at); t != nil {
-		return w.found(t, st.reg[r], "stored in %s%s", name, w.where(pc))
+	t, name := w.pointerStoredAt(at, nil)
+	if t == nil && w.assigned != nil { // one of several in a union
+		t, name = w.pointerStoredAt(at, oneOf(w.assigned()))
 	}
-	return nil
+	if t == nil {
+		return nil
+	}
+	return w.found(t, st.reg[r], "stored in %s%s", name, w.where(pc))
 }
 
 // atVTable asks of which class the virtual table is that is stored at the beginning of the new block. It may be
@@ -301,15 +308,15 @@ func (w *walk) mayAskFor(size int64) bool {
 	return !known || n == size
 }
 
-// pointerStoredAt returns what the pointer at an address points to.
-func (w *walk) pointerStoredAt(at value) (t *types.Type, name string) {
+// pointerStoredAt returns what the pointer at an address points to, one that is meant.
+func (w *walk) pointerStoredAt(at value, is meant) (t *types.Type, name string) {
 	switch at.kind {
 	case pointer:
-		return throughPointer(at.to, at.off, at.stride), "a field of " + at.to.String()
+		return throughPointer(at.to, at.off, at.stride, is), "a field of " + at.to.String()
 	case number:
 		if v, ok := w.global(at.off); ok {
 			off := at.off - v.Loc.Offset
-			return pointerAt(v.Type, off, at.stride), "`" + v.Name + "`"
+			return pointerIn(v.Type, off, at.stride, nil, is), "`" + v.Name + "`"
 		}
 	}
 	return nil, ""

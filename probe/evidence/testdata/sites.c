@@ -151,6 +151,19 @@ struct item *make_item(long n)
 	return it;
 }
 
+#define PAYLOAD(it) ((it)->u)
+
+void fill_item(struct item *it, long n, int list)
+{
+	if (list) {
+		PAYLOAD(it).items = malloc(n); // =list for sure by its text
+		PAYLOAD(it).items->next = NULL;
+	} else {
+		it->u.text = malloc(n); // =char for sure by its text
+		memcpy(it->u.text, &n, sizeof n);
+	}
+}
+
 struct skip *make_skip(int height)
 {
 	struct skip *s = malloc(sizeof *s + height * sizeof s->next[0]); // =skip
@@ -458,6 +471,8 @@ int main(int argc, char **argv)
 	struct quad *q = make_quad();
 	split(q);
 	struct item *it = make_item(argc);
+	fill_item(it, 16, argc > 0);
+	fill_item(make_item(2), 16, argc > 1);
 	struct skip *s = make_skip(argc + 2);
 	struct table *tab = make_table(16);
 	put(tab, "a", 1);
