@@ -60,6 +60,26 @@ func (c *cpu) library(name string) {
 		result = at(a(0), bytes.LastIndexByte(c.string(a(0)), byte(a(1))))
 	case "memchr":
 		result = c.memchr(a(0), byte(a(1)), a(2))
+	case "strstr":
+		result = at(a(0), bytes.Index(c.text(a(0), maxData), c.text(a(1), maxData)))
+	case "strspn":
+		_, n := c.span(a(0), a(1), true)
+		result = uint64(n)
+	case "strcspn":
+		_, n := c.span(a(0), a(1), false)
+		result = uint64(n)
+	case "strpbrk":
+		if s, n := c.span(a(0), a(1), false); n < len(s) {
+			result = a(0) + uint64(n)
+		} else {
+			result = 0 // none is there
+		}
+	case "toupper", "tolower":
+		if a(0)&0xffff_ffff >= 0x80 {
+			c.fail(fmt.Errorf("%w: %s", ErrLibrary, name))
+		} else if result = uint64(upperOf(byte(a(0)))); name == "tolower" {
+			result = uint64(lowerOf(byte(a(0))))
+		}
 	case "strnlen":
 		result = uint64(len(c.text(a(0), a(1))))
 	case "pthread_mutex_lock", "pthread_mutex_trylock", "pthread_mutex_unlock":
@@ -97,6 +117,10 @@ func (c *cpu) library(name string) {
 			if isWhole {
 				result = whole
 			}
+			break
+		}
+		if table, ok := c.m.table(name); ok {
+			result = table
 			break
 		}
 		if at, ok := c.m.world.Function(name); ok {
@@ -151,12 +175,18 @@ func (c *cpu) memchr(addr uint64, b byte, n uint64) uint64 {
 	return 0
 }
 
+// span reads a string, and counts how many characters it begins with that are in a set, or are not.
+func (c *cpu) span(addr, set uint64, in bool) (s []byte, n int) {
+	of := c.text(set, maxData)
+	for s = c.text(addr, maxData); n < len(s) && bytes.IndexByte(of, s[n]) >= 0 == in; n++ {
+	}
+	return s, n
+}
+
 // lower is a text as strcasecmp compares it in the locale "C", which programs begin with.
 func lower(s []byte) []byte {
 	for i, b := range s {
-		if 'A' <= b && b <= 'Z' {
-			s[i] += 'a' - 'A'
-		}
+		s[i] = lowerOf(b)
 	}
 	return s
 }

@@ -1,4 +1,5 @@
 /* What a compiler makes of ordinary code: each line of the output is one call, with its result. */
+#include <ctype.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -199,6 +200,26 @@ CALL texts(num a, num b)
     return sum;
 }
 
+CALL kinds(num a, num b)
+{
+    char s[16], *p;
+    num sum = 0;
+    for (int i = 0; i < 15; i++)
+        s[i] = a >> 3 * i & 0x7f;
+    s[15] = 0;
+    for (int i = 0; i < 15; i++) {
+        int c = s[i];
+        sum = sum * 3 + !!isalpha(c) + !!isdigit(c) * 2 + !!isspace(c) * 4 + !!ispunct(c) * 8 + !!isxdigit(c) * 16 + !!iscntrl(c) * 32 + !!isupper(c) * 64
+            + !!islower(c) * 128 + !!isalnum(c) * 256 + !!isgraph(c) * 512 + !!isprint(c) * 1024 + !!isblank(c) * 2048 + tolower(c) * 4096 + (toupper)(c) * 8192;
+    }
+    sum += strspn(s, "0123456789abc") * 3 + strcspn(s, "klm,.") * 5;
+    p = strpbrk(s, "xyzXYZ ");
+    sum += p ? (p - s) * 7 : -7;
+    s[2] = "abcd"[b & 3];
+    p = strstr("cat bat dad act", s + 2);
+    return sum + (p ? *p : 999);
+}
+
 int main(void)
 {
     unsigned long s = 42;
@@ -206,7 +227,7 @@ int main(void)
         num a = (num)(s = s * 6364136223846793005ul + 1442695040888963407ul) >> (s >> 59);
         num b = (num)(s = s * 6364136223846793005ul + 1442695040888963407ul) >> (s >> 58);
         SHOW(arith); SHOW(divide); SHOW(narrow); SHOW(bigger); SHOW(choose); SHOW(loops);
-        SHOW(structs); SHOW(chain); SHOW(sorted); SHOW(floats); SHOW(singles); SHOW(chosen); SHOW(arrays); SHOW(deep); SHOW(bits); SHOW(flags); SHOW(locked); SHOW(room); SHOW(texts);
+        SHOW(structs); SHOW(chain); SHOW(sorted); SHOW(floats); SHOW(singles); SHOW(chosen); SHOW(arrays); SHOW(deep); SHOW(bits); SHOW(flags); SHOW(locked); SHOW(room); SHOW(texts); SHOW(kinds);
     }
     return 0;
 }
