@@ -100,7 +100,7 @@ func (s *Table) Elided(entry trace.Addr, m Member, stored map[trace.Addr][]strin
 		}
 	}
 	return first(s.meaning(c, m, func(k statement, p *part) bool {
-		return came(k, nil) && !does[statement{file: k.file, line: k.line}] && !c.leads(p.code, lineless) && !c.joined(k, m, stored)
+		return came(k, nil) && !does[statement{file: k.file, line: k.line}] && !c.leads(p.code, lineless) && !c.joined(k, m, stored) && !s.eitherWay(c, k, p, m, stored)
 	}))
 }
 
