@@ -9,6 +9,7 @@ import (
 	"mgtrace/constraints/eval"
 	"mgtrace/mgpp"
 	"mgtrace/objfile"
+	"mgtrace/report"
 	"mgtrace/session/symbol"
 	"mgtrace/session/typing"
 	"mgtrace/trace"
@@ -147,7 +148,8 @@ func (a *Analysis) embedding(name string, whole *types.Type, path string, of *ty
 	return fmt.Sprintf("embed %s in ::%s%s;", a.spec.Types[i].Name, name, path)
 }
 
-// unembedded names arrays in static memory of types that have no node: what their elements are would be some.
+// unembedded names arrays in static memory of types that have no node: what their elements are would be some. Of a type without such
+// an array the objects are named that lie there by themselves.
 func (a *Analysis) unembedded() (warnings []string) {
 	for _, t := range a.spec.Types {
 		if t.Layout == nil || t.Array || !a.Checker.Unborn(t) {
@@ -155,6 +157,25 @@ func (a *Analysis) unembedded() (warnings []string) {
 		}
 		if v, path, ok := a.Array(t.Layout); ok {
 			warnings = append(warnings, fmt.Sprintf("%s in static memory (%s:%d) holds an array of %s: its elements are nodes with `%s`", v.Name, symbol.Short(v.File), v.Line, t.Name, a.embedding(v.Name, v.Type, path, t.Layout)))
+			continue
+		}
+		var alone []objfile.Variable
+		for _, im := range a.Symbols.Images {
+			if !im.Traced || im.Obj == nil {
+				continue
+			}
+			for _, v := range im.Obj.Globals() {
+				if typing.SameType(v.Type, t.Layout) {
+					alone = append(alone, v)
+				}
+			}
+		}
+		if len(alone) > 0 {
+			v, more := alone[0], ""
+			if n := len(alone) - 1; n > 0 {
+				more = ", as " + report.Plural(n, "other is", "others are")
+			}
+			warnings = append(warnings, fmt.Sprintf("%s in static memory (%s:%d) is a %s%s: with `global %[1]s;` formulas can name it, as ::%[1]s, and variables do not range over it", v.Name, symbol.Short(v.File), v.Line, t.Name, more))
 		}
 	}
 	return warnings
