@@ -28,7 +28,7 @@ func ends(k trace.Kind) bool {
 // inlined into has no store left to do, which is asked the less often the longer it lasts; what is new
 // is unsure now. A C-point for one type does not tell what has become of the others: there may be several at one boundary.
 func (a *Analysis) suspend(p *point, pc trace.Addr) {
-	p.found = slices.Clone(p.found) // the checker's own so far
+	still := instances(p.found) // that no point has which is unsure already: there may be one for each call since
 	kept := a.unsure[:0]
 	for _, q := range a.unsure {
 		if q.Thread != p.Thread {
@@ -36,17 +36,17 @@ func (a *Analysis) suspend(p *point, pc trace.Addr) {
 			continue
 		}
 		if p.For != nil && p.For != q.For {
-			p.found = without(p.found, q.found)
+			still.remove(q.found)
 			kept = append(kept, q)
 			continue
 		}
-		q.found = both(q.found, p.found)
-		p.found = without(p.found, q.found)
+		q.found = still.of(q.found)
+		still.remove(q.found)
 		if q.time < p.time && !a.done {
 			if q.lasts++; q.lasts&(q.lasts-1) == 0 {
 				sure := *q
 				sure.found = a.timely(q, a.Hist.At(p.time), pc)
-				q.found = without(q.found, sure.found)
+				q.found = instances(sure.found).not(q.found)
 				a.found(&sure)
 			}
 		}
@@ -54,6 +54,7 @@ func (a *Analysis) suspend(p *point, pc trace.Addr) {
 			kept = append(kept, q)
 		}
 	}
+	p.found = still.of(slices.Clone(p.found)) // the checker's own so far
 	if a.unsure = kept; len(p.found) > 0 {
 		a.unsure = append(a.unsure, p)
 	}
@@ -71,7 +72,7 @@ func (a *Analysis) settle(ev *trace.Event) {
 			a.unsure = append(a.unsure, p)
 			continue
 		}
-		found := both(p.found, a.Checker.Check(a.Hist.Now(), p.For))
+		found := instances(a.Checker.Check(a.Hist.Now(), p.For)).of(p.found)
 		if a.Checker.Stopped() {
 			return
 		}
@@ -84,23 +85,28 @@ func (a *Analysis) settle(ev *trace.Event) {
 	}
 }
 
-// both are the members of list that are in other too.
-func both(list, other []eval.Inconsistency) []eval.Inconsistency {
-	in := instances(other)
-	return slices.DeleteFunc(slices.Clone(list), func(x eval.Inconsistency) bool { return !in[x.Instance] })
-}
+// instanceSet is what is inconsistent: tens of thousands, where a wrong length has so many elements.
+type instanceSet map[eval.Instance]bool
 
-// without are the members of list that are not in other. Of list nothing is left.
-func without(list, other []eval.Inconsistency) []eval.Inconsistency {
-	in := instances(other)
-	return slices.DeleteFunc(list, func(x eval.Inconsistency) bool { return in[x.Instance] })
-}
-
-// instances are what is inconsistent: tens of thousands, where a wrong length has so many elements.
-func instances(list []eval.Inconsistency) map[eval.Instance]bool {
-	out := make(map[eval.Instance]bool, len(list))
+func instances(list []eval.Inconsistency) instanceSet {
+	out := make(instanceSet, len(list))
 	for i := range list {
 		out[list[i].Instance] = true
 	}
 	return out
+}
+
+// of are the members of list that are in the set, not those that are not. Of list nothing else is left.
+func (s instanceSet) of(list []eval.Inconsistency) []eval.Inconsistency {
+	return slices.DeleteFunc(list, func(x eval.Inconsistency) bool { return !s[x.Instance] })
+}
+
+func (s instanceSet) not(list []eval.Inconsistency) []eval.Inconsistency {
+	return slices.DeleteFunc(list, func(x eval.Inconsistency) bool { return s[x.Instance] })
+}
+
+func (s instanceSet) remove(list []eval.Inconsistency) {
+	for i := range list {
+		delete(s, list[i].Instance)
+	}
 }

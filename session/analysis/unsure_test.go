@@ -47,3 +47,23 @@ func TestSuspend(t *testing.T) {
 		}
 	}
 }
+
+// TestSuspendOften: each call of an inlined function breaks one instance more, of which no boundary tells whether it is meant. What is
+// unsure already is looked at once at each boundary: with each point's compared with all, a thousand calls took half a minute.
+func TestSuspendOften(t *testing.T) {
+	const calls = 1000
+	var a Analysis
+	var found []eval.Inconsistency
+	for call := range calls {
+		found = append(found, eval.Inconsistency{Instance: eval.Instance{Index: [3]int64{int64(call)}}})
+		a.suspend(&point{CPoint: eval.CPoint{Kind: "return", Thread: 1, Inlined: true}, time: 5, found: found}, 0)
+	}
+	if len(a.unsure) != calls {
+		t.Fatalf("%d points are unsure", len(a.unsure))
+	}
+	for call, p := range a.unsure {
+		if len(p.found) != 1 || p.found[0].Instance.Index[0] != int64(call) {
+			t.Errorf("call %d: %v is unsure", call, p.found)
+		}
+	}
+}
