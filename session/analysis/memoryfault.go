@@ -200,7 +200,8 @@ func (a *Analysis) brokenBefore(c *report.CPoint, p *point) {
 	}
 	in := a.question(&q)
 	began := p.healthy
-	if k, ok := a.calls.ofThread(p.fault.Thread, p.fault.Time); ok {
+	k, within := a.calls.ofThread(p.fault.Thread, p.fault.Time)
+	if within {
 		began = k.from
 	}
 	before := began > p.healthy && in.Broken != nil && in.Broken(began) > 0
@@ -227,11 +228,17 @@ func (a *Analysis) brokenBefore(c *report.CPoint, p *point) {
 		c.Suspects[i].Rank = i + 1
 	}
 	if len(more) > 0 {
-		note := "the structure was broken already right before the memory fault"
-		if before {
+		note, also := "the structure was broken already right before the memory fault", ""
+		switch {
+		case before:
 			note = "the structure was broken already when the call began in which the memory fault is"
+		case within && (began <= p.healthy || in.Broken != nil):
+			also = fmt.Sprintf("; it may just have been on its way, since nothing was broken when %s began", a.calls.at(p.fault.Time))
+			if began < p.healthy {
+				also = fmt.Sprintf("; it may just have been on its way, since nothing was broken earlier in %s", a.calls.at(p.fault.Time))
+			}
 		}
-		c.Notes = append(c.Notes, fmt.Sprintf("%s (%s of %s): who broke it is among the suspects", note, report.Plural(len(q.found), "constraint instance", "constraint instances"), strings.Join(a.labels(q.found), ", ")))
+		c.Notes = append(c.Notes, fmt.Sprintf("%s (%s of %s): who broke it is among the suspects%s", note, report.Plural(len(q.found), "constraint instance", "constraint instances"), strings.Join(a.labels(q.found), ", "), also))
 	}
 }
 
