@@ -24,6 +24,8 @@ type table struct {
 	count int64       // of a member: its elements
 	knows bool        // how many elements it has: a vector
 	room  int64       // of a block: the most elements that any was seen to have behind the pointer; 0: none was seen
+	// far are the numbers in the elements that were seen to be no places of other elements: behind the end of their block.
+	far map[string]bool
 }
 
 // maxTables bounds the arrays of a type that laws are made of.
@@ -188,24 +190,45 @@ func tablesOf(t *check.NodeType, all []*check.NodeType) []*table {
 	return out[:min(len(out), maxTables)]
 }
 
-// roomOf is the most elements that there were behind a field's pointer to the end of the block that it leads to, in the nodes that
-// were looked at. That may be a block of another type, or one that several such pointers lead into.
-func (m *mining) roomOf(t *trial, of *check.NodeType, a *table) (most int64) {
+// measure takes the room of an array: the most elements that there were behind a field's pointer to the end of the block that it leads to,
+// in the nodes that were looked at, and which numbers in them lead beyond it. That may be a block of another type, or one that several such
+// pointers lead into.
+func (m *mining) measure(t *trial, of *check.NodeType, a *table) {
 	place, err := of.Layout.Find(a.name)
 	if a.block == "" || err != nil || a.elem.Size <= 0 {
-		return 0
+		return
 	}
+	a.far = map[string]bool{}
 	for _, at := range times(m.looks) {
 		v := m.run.History.At(at)
 		for _, o := range t.graph.Live(of, at, nil) {
 			to := v.Target(t.graph.Object(o).Addr+trace.Addr(place.Offset), coded.Plain)
 			if n, ok := v.Node(to.Node); ok && to.State == mgpp.Points {
-				most = max(most, int64(n.Size-to.Offset)/a.elem.Size)
+				count := int64(n.Size-to.Offset) / a.elem.Size
+				a.room = max(a.room, count)
+				a.beyond(v, n.Start+trace.Addr(to.Offset), count)
 			}
 		}
 	}
-	return most
 }
+
+// beyond notes the numbers in elements of a block that are no places in it.
+func (a *table) beyond(v mgpp.View, first trace.Addr, count int64) {
+	for _, f := range numbersIn(a.elem) {
+		s, err := a.elem.Find(f[1:])
+		if err != nil || s.BitSize > 0 || s.Type.Kind == types.Float || s.Type.Size > 8 {
+			continue
+		}
+		for i := int64(0); i < min(count, maxMeasured) && !a.far[f]; i++ {
+			n, ok := word(v, first+trace.Addr(i*a.elem.Size+s.Offset), s.Type.Size)
+			negative := s.Type.Kind == types.Int && n>>(8*s.Type.Size-1) == 1
+			a.far[f] = ok && !negative && n >= uint64(count)
+		}
+	}
+}
+
+// maxMeasured bounds the elements of a block whose numbers are looked at.
+const maxMeasured = 1024
 
 // unseen: no pointer led to a block that is known. A law of its elements would be undefined, at each index up to what was taken for their number.
 func (a *table) unseen() bool { return a.block != "" && a.room == 0 }
@@ -612,14 +635,15 @@ func unsignedAt(t *types.Type, path string) bool {
 	return err == nil && p.Type != nil && p.Type.Kind == types.Uint
 }
 
-// ended: where a list of an array's elements begins or ends, by a number of the node, it goes no farther. Negative is none, or 0.
+// ended: where a list of an array's elements begins or ends, by a number of the node, it goes no farther. Negative is none, or 0. A number
+// that is no place of an element, as a hash, links none.
 func (m *maker) ended(a *table) {
 	if a.elem.Kind != types.Struct || a.block == "" {
 		return
 	}
 	for _, h := range m.fields {
 		for _, f := range numbersIn(a.elem) {
-			if !integer(h.typ) || h.max < 2 || unsignedAt(a.elem, f) != (h.typ.Kind == types.Uint) {
+			if !integer(h.typ) || h.max < 2 || a.far[f] || unsignedAt(a.elem, f) != (h.typ.Kind == types.Uint) {
 				continue
 			}
 			some, none := ">= 0", "< 0"

@@ -392,7 +392,7 @@ func (m *mining) laws(ctx context.Context) error {
 		mk.laws(s, m.globals, m.portraits)
 		tables := tablesOf(p.typ, base.spec.Types)
 		for _, a := range tables {
-			a.room = m.roomOf(base, p.typ, a)
+			m.measure(base, p.typ, a)
 		}
 		tables = slices.DeleteFunc(tables, (*table).unseen)
 		mk.arraysOf(tables, m.portraits)

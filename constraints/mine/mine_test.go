@@ -11,6 +11,7 @@ import (
 	"mgtrace/constraints/graph"
 	"mgtrace/constraints/graph/graphtest"
 	"mgtrace/constraints/syntax"
+	"mgtrace/trace"
 	"mgtrace/types"
 )
 
@@ -416,12 +417,23 @@ type group; type cell; ARRAY skip_array OF unsigned short;`)
 	short := &types.Type{Kind: types.Uint, Size: 2, Name: "unsigned short"}
 	for name, want := range map[string]int64{"skip": 8, "data": 32, "none": 0} {
 		a := &table{name: name, elem: short, block: "skip_array"}
-		if a.room = m.roomOf(&trial{spec: w.G.Spec(), graph: w.G}, w.G.Spec().Types[0], a); a.room != want {
+		if m.measure(&trial{spec: w.G.Spec(), graph: w.G}, w.G.Spec().Types[0], a); a.room != want {
 			t.Errorf("%s: %d, not %d", name, a.room, want)
 		}
 		if a.unseen() != (want == 0) {
 			t.Errorf("%s: no law is made of it: %t", name, a.unseen())
 		}
+	}
+	// Numbers of an element that lie behind the end of the block are no places in it, as hashes; -1 is none.
+	pair := &types.Type{Kind: types.Struct, Size: 4, Name: "pair", Members: []types.Member{{Name: "next", Type: &types.Type{Kind: types.Int, Size: 2, Name: "short"}}, {Name: "hash", Offset: 2, Type: short}}}
+	for i, v := range []uint64{0xffff_0003, 0xffff_ffff, 0x000f_0000} {
+		w.Put(trace.Addr(0x2000+4*i), 4, v)
+	}
+	w.G.Advance()
+	m.looks[0].at = w.H.Now()
+	a := &table{name: "data", elem: pair, block: "skip_array"}
+	if m.measure(&trial{spec: w.G.Spec(), graph: w.G}, w.G.Spec().Types[0], a); a.room != 16 || a.far[".next"] || !a.far[".hash"] {
+		t.Errorf("%d pairs, and beyond them %v", a.room, a.far)
 	}
 	if (&table{name: "child", count: 2}).unseen() {
 		t.Error("an array that is a member has elements always")
