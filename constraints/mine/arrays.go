@@ -26,6 +26,8 @@ type table struct {
 	room  int64       // of a block: the most elements that any was seen to have behind the pointer; 0: none was seen
 	// far are the numbers in the elements that were seen to be no places of other elements: behind the end of their block.
 	far map[string]bool
+	// masks says of numbers of the node whether each was one less than the number of elements, and that a power of two.
+	masks map[string]bool
 }
 
 // maxTables bounds the arrays of a type that laws are made of.
@@ -198,7 +200,7 @@ func (m *mining) measure(t *trial, of *check.NodeType, a *table) {
 	if a.block == "" || err != nil || a.elem.Size <= 0 {
 		return
 	}
-	a.far = map[string]bool{}
+	a.far, a.masks = map[string]bool{}, map[string]bool{}
 	for _, at := range times(m.looks) {
 		v := m.run.History.At(at)
 		for _, o := range t.graph.Live(of, at, nil) {
@@ -207,6 +209,7 @@ func (m *mining) measure(t *trial, of *check.NodeType, a *table) {
 				count := int64(n.Size-to.Offset) / a.elem.Size
 				a.room = max(a.room, count)
 				a.beyond(v, n.Start+trace.Addr(to.Offset), count)
+				a.masked(v, t.graph.Object(o).Addr, of.Layout, count)
 			}
 		}
 	}
@@ -226,6 +229,20 @@ func (a *table) beyond(v mgpp.View, first trace.Addr, count int64) {
 		}
 	}
 }
+
+// masked notes which numbers of a node are masks of places in a block with so many elements.
+func (a *table) masked(v mgpp.View, node trace.Addr, of *types.Type, count int64) {
+	for _, f := range numbersIn(of) {
+		if s, err := of.Find(f[1:]); err == nil && s.BitSize == 0 && s.Type.Size <= 8 {
+			n, ok := word(v, node+trace.Addr(s.Offset), s.Type.Size)
+			was, known := a.masks[f[1:]]
+			a.masks[f[1:]] = ok && n+1 == uint64(count) && n&(n+1) == 0 && n >= leastMask && (was || !known)
+		}
+	}
+}
+
+// leastMask is the least number that is taken for a mask: smaller ones are soon one less than something.
+const leastMask = 3
 
 // maxMeasured bounds the elements of a block whose numbers are looked at.
 const maxMeasured = 1024
@@ -359,6 +376,7 @@ type size struct {
 	text  string // in formulas
 	field *field // nil: another
 	count int64  // of a member; 0: another
+	mask  bool   // the field is the index of the last element
 }
 
 // of says which elements of an array these are.
@@ -371,16 +389,22 @@ func (n size) of(array string) string {
 
 // last is the index of the last element.
 func (n size) last() string {
-	if n.count > 0 {
+	switch {
+	case n.count > 0:
 		return fmt.Sprint(n.count - 1)
+	case n.mask:
+		return "X." + n.field.name
 	}
 	return n.text + " - 1"
 }
 
 // most is the greatest number that it was.
 func (n size) most() int64 {
-	if n.field == nil {
+	switch {
+	case n.field == nil:
 		return n.count
+	case n.mask:
+		return n.field.max + 1
 	}
 	return n.field.max
 }
@@ -397,7 +421,9 @@ func (m *maker) sizes(a *table) []size {
 	}
 	for _, f := range m.fields {
 		fits := (a.count == 0 || f.max <= a.count) && (a.room == 0 || f.max <= a.room)
-		if integer(f.typ) && f.bits[1] == 0 && f.min >= 0 && f.max >= 2 && fits {
+		if a.masks[f.name] {
+			out = append(out, size{name: f.name + " + 1", text: "(X." + f.name + " + 1)", field: f, mask: true})
+		} else if integer(f.typ) && f.bits[1] == 0 && f.min >= 0 && f.max >= 2 && fits {
 			out = append(out, size{name: f.name, text: "X." + f.name, field: f})
 		}
 	}

@@ -401,6 +401,34 @@ func TestSizes(t *testing.T) {
 	}
 }
 
+// TestMasks: a number that is one less than the elements of the block, a power of two, at all moments is the last place in it.
+func TestMasks(t *testing.T) {
+	w := graphtest.New(t, `struct table { unsigned mask, used; unsigned short *slots; };
+type table; ARRAY slots_array OF unsigned short;`)
+	m := mining{run: &Run{History: w.H}}
+	w.Alloc("table", 0x1000, 16)
+	for i, x := range []struct{ count, mask, used uint64 }{{8, 7, 7}, {32, 31, 20}} {
+		block := trace.Addr(0x2000 + 0x1000*i)
+		w.Alloc("slots_array", block, 2*x.count)
+		w.Put(0x1000, 4, x.mask)
+		w.Put(0x1004, 4, x.used)
+		w.Put(0x1008, 8, uint64(block))
+		w.G.Advance()
+		m.looks = append(m.looks, moment{at: w.H.Now()})
+	}
+	a := &table{name: "slots", elem: &types.Type{Kind: types.Uint, Size: 2, Name: "unsigned short"}, block: "slots_array"}
+	m.measure(&trial{spec: w.G.Spec(), graph: w.G}, w.G.Spec().Types[0], a)
+	number := &types.Type{Kind: types.Uint, Size: 4, Name: "unsigned int"}
+	mk := &maker{portrait: &portrait{fields: []*field{{name: "mask", typ: number, min: 7, max: 31}, {name: "used", typ: number, min: 7, max: 20}}}}
+	var got []string
+	for _, n := range mk.sizes(a) {
+		got = append(got, n.text+": "+n.last())
+	}
+	if want := []string{"X.used: X.used - 1", "(X.mask + 1): X.mask"}; !slices.Equal(got, want) {
+		t.Errorf("%q, not %q", got, want)
+	}
+}
+
 // TestRoom: how many elements a pointer's block has is told by the block that it leads into, from where it leads on, whatever
 // type that has: a second array may lie behind the first. Where no block was seen, no law is made of elements.
 func TestRoom(t *testing.T) {
