@@ -64,8 +64,9 @@ type elision struct {
 
 // since is what is known of the way that control has come since a field was stored last, see symbol.Since.
 type since struct {
-	store  trace.Addr
-	passed string // which points control has come past, see points.since
+	store   trace.Addr
+	written bool
+	passed  string // which points control has come past, see points.since
 }
 
 // points are the instructions at which inlined functions begin and end, each with the time when control last came there.
@@ -109,7 +110,8 @@ func (p *points) passed(which string) func(pc trace.Addr) bool {
 // since is what is known since a field was stored last, or its block was allocated.
 func (a *Analysis) since(d eval.Dep, v mgpp.View) since {
 	last := a.Hist.LastWrite(d.Addr, d.Size, v.Time())
-	if last == 0 {
+	written := last != 0
+	if !written {
 		id, ok := v.NodeAt(d.Addr)
 		if !ok {
 			return since{passed: a.elisions.points.since(0)}
@@ -118,9 +120,9 @@ func (a *Analysis) since(d eval.Dep, v mgpp.View) since {
 	}
 	_, pc := a.Hist.Statement(last)
 	if len(a.Hist.Gaps()) > 0 {
-		return since{store: pc} // what was passed is not known
+		return since{store: pc, written: written} // what was passed is not known
 	}
-	return since{pc, a.elisions.points.since(last)}
+	return since{pc, written, a.elisions.points.since(last)}
 }
 
 // how a store is left out; see the methods of symbol.Table.
@@ -150,7 +152,7 @@ func (a *Analysis) elided(k elision) statement {
 		case overdue:
 			ask = a.Symbols.Overdue
 		}
-		x.file, x.line, _ = ask(k.pc, k.Member, stored, symbol.Since{Store: k.store, Passed: a.elisions.points.passed(k.passed)})
+		x.file, x.line, _ = ask(k.pc, k.Member, stored, symbol.Since{Store: k.store, Written: k.written, Passed: a.elisions.points.passed(k.passed)})
 		a.elisions.asked[k] = x
 	}
 	return x

@@ -77,7 +77,8 @@ func (s *Table) Begin(pc trace.Addr) (trace.Addr, bool) {
 // entry or in one that is inlined there, though no instruction there stores it: the compiler
 // keeps the value in a register, or has found that nothing reads it. stored tells the fields
 // of the stores that ran, by instruction; any other may store the member. A store counts that
-// stands at another line (Assign). Statements to which control can not have come since do not count.
+// stands at another line (Assign). Statements to which control can not have come since do not count, nor, once the member was
+// written, those that assign it in a variable of the function alone.
 func (s *Table) Elided(entry trace.Addr, m Member, stored map[trace.Addr][]string, since Since) (file string, line int, ok bool) {
 	c := s.function(entry)
 	if c == nil {
@@ -99,8 +100,10 @@ func (s *Table) Elided(entry trace.Addr, m Member, stored map[trace.Addr][]strin
 			does[statement{file: f.File, line: f.Line}] = true
 		}
 	}
+	copied := since.Written && c.once(uint64(since.Store-c.bias))
 	return first(s.meaning(c, m, func(k statement, p *part) bool {
-		return came(k, nil) && !does[statement{file: k.file, line: k.line}] && !c.leads(p.code, lineless) && !c.joined(k, m, stored) && !s.eitherWay(c, k, p, m, stored)
+		return came(k, nil) && !does[statement{file: k.file, line: k.line}] && !c.leads(p.code, lineless) && !c.joined(k, m, stored) && !s.eitherWay(c, k, p, m, stored) &&
+			!(copied && s.ofVariable(c, k, p, m))
 	}))
 }
 
@@ -230,6 +233,8 @@ func (s *Table) assigners(c *function, m Member, stored map[trace.Addr][]string)
 type Since struct {
 	// Store is the instruction that stored it, or that has the block allocated of which nobody has written the member.
 	Store trace.Addr
+	// Written: it has stored the member, which was written.
+	Written bool
 	// Passed says that control may have come to an instruction since. nil: to all.
 	Passed func(pc trace.Addr) bool
 }
@@ -411,6 +416,7 @@ type function struct {
 	bias  trace.Addr
 	insts []inst // by address
 	parts map[inlined]*part
+	nodes bool       // variables in its frame are nodes
 	flow  *cfg.Graph // nil where it is not known where all jumps lead
 	loops []cfg.Loop
 	outer map[string][]int // the instructions of the outermost calls that are inlined, by where these are, as of insts; of "" all
@@ -470,7 +476,8 @@ func (s *Table) read(entry trace.Addr) *function {
 	}
 	fn.Ranges = slices.SortedFunc(slices.Values(fn.Ranges), func(a, b [2]uint64) int { return cmp.Compare(a[0], b[0]) }) // a cold part may lie ahead
 	c := &function{entry: fn.Addr, files: im.Obj.SourceFiles(), obj: im.Obj, bias: im.Bias, parts: map[inlined]*part{}, targets: map[uint64]bool{}, outer: map[string][]int{}}
-	direct, frame := true, s.Frame != nil && s.Frame(im.Path, fn.Addr)
+	c.nodes = s.Frame != nil && s.Frame(im.Path, fn.Addr)
+	direct := true
 	for at, in := range im.Insts(&fn) {
 		if in == nil {
 			return nil
@@ -480,7 +487,7 @@ func (s *Table) read(entry trace.Addr) *function {
 		if jumps && in.Direct {
 			c.targets[in.Target] = true
 		}
-		i := inst{at: at, len: int(in.Len), branches: jumps || in.Kind == x86.KindRet || in.Kind == x86.KindStop, calls: in.Kind == x86.KindCall, frames: im.Obj.Frames(at), store: in.Effect == x86.EffectStore && (in.Store.Base != x86.RSP || frame), static: in.Store.Absolute()}
+		i := inst{at: at, len: int(in.Len), branches: jumps || in.Kind == x86.KindRet || in.Kind == x86.KindStop, calls: in.Kind == x86.KindCall, frames: im.Obj.Frames(at), store: in.Effect == x86.EffectStore && (in.Store.Base != x86.RSP || c.nodes), static: in.Store.Absolute()}
 		if i.target = uint64(in.Store.Disp); in.Store.RIPRelative {
 			i.target += at + uint64(in.Len)
 		}
@@ -530,8 +537,9 @@ type statement struct {
 
 // part is the code of an inlined function.
 type part struct {
-	frame *objfile.Frame // of one of its instructions that have a line
-	code  []uint64       // its instructions, with those of what is inlined into it
+	frame *objfile.Frame  // of one of its instructions that have a line
+	whole map[string]bool // its variables, and whether each is a structure itself; nil: they were not looked for
+	code  []uint64        // its instructions, with those of what is inlined into it
 }
 
 // place names the place at which a function is inlined by the frames around it.
