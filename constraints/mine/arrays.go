@@ -80,23 +80,35 @@ func (m *mining) withoutBlocks() bool {
 }
 
 // manifold lists the types whose blocks hold several of them, one behind the other: they
-// are the elements of arrays.
+// are the elements of arrays. Where their own links lead to the beginning of each block, and nowhere else into one, they are nodes with
+// something behind them, as chunks of an arena are.
 func (m *mining) manifold(t *trial) []string {
 	var out []string
 	for i, nt := range t.spec.Types {
 		if nt.Array || nt.Layout == nil || nt.Layout.Size <= 0 || m.head.types[i].given {
 			continue
 		}
-		blocks, several := 0, 0
+		blocks, several, begins, within := 0, 0, 0, 0
 		for _, at := range times(m.looks) {
+			v := m.run.History.At(at)
 			for _, o := range t.graph.Live(nt, at, nil) {
 				blocks++
+				for _, s := range nt.Layout.PointerFields() {
+					to := v.Target(t.graph.Object(o).Addr+trace.Addr(s.Offset), coded.Plain)
+					switch {
+					case !sameStruct(s.Type.Elem, nt.Layout) || to.State != mgpp.Points:
+					case to.Offset == 0:
+						begins++
+					default:
+						within++
+					}
+				}
 				if n := int64(t.graph.Size(o, at)); n >= 2*nt.Layout.Size && n%nt.Layout.Size == 0 {
 					several++
 				}
 			}
 		}
-		if several > 0 && several == blocks {
+		if several > 0 && several == blocks && (begins == 0 || within > 0) {
 			out = append(out, nt.Name)
 		}
 	}

@@ -401,6 +401,30 @@ func TestSizes(t *testing.T) {
 	}
 }
 
+// TestManifold: a block with room for several of a type holds an array of them, unless their links lead to the beginnings of blocks alone.
+func TestManifold(t *testing.T) {
+	for name, c := range map[string]struct {
+		links [2]uint64 // of the first of two blocks, and of the second
+		want  []string
+	}{
+		"chunks of an arena": {[2]uint64{0x3000, 0}, nil},
+		"elements":           {[2]uint64{0x3000, 0x2010}, []string{"cell"}},
+		"no link":            {[2]uint64{0, 0}, []string{"cell"}},
+	} {
+		w := graphtest.New(t, "struct cell { struct cell *next; long key; };\ntype cell;")
+		w.Alloc("cell", 0x2000, 64)
+		w.Alloc("cell", 0x3000, 64)
+		w.Put(0x2000, 8, c.links[0])
+		w.Put(0x3000, 8, c.links[1])
+		w.G.Advance()
+		m := mining{run: &Run{History: w.H}, looks: []moment{{at: w.H.Now()}}}
+		m.head.types = []typeDecl{{name: "cell"}}
+		if got := m.manifold(&trial{spec: w.G.Spec(), graph: w.G}); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, not %v", name, got, c.want)
+		}
+	}
+}
+
 // TestMasks: a number that is one less than the elements of the block, a power of two, at all moments is the last place in it.
 func TestMasks(t *testing.T) {
 	w := graphtest.New(t, `struct table { unsigned mask, used; unsigned short *slots; };
