@@ -44,7 +44,7 @@ type Op struct {
 	Other   NodeID       // OpMove: the new node; a stray write (Node is 0): the dead node that it hit, else the node beside it, else that of its base
 	Name    string       // bulk writer or allocator, else ""
 	Mark    int          // OpEnter, OpLeave: the caller's own number (index of the directive)
-	Stack   []trace.Addr // OpBirth, OpDeath, and a write whose event has one: return addresses, innermost first; shared, read-only
+	Stack   []trace.Addr // OpBirth, OpDeath, OpMove, and a write whose event has one: return addresses, innermost first; shared, read-only
 }
 
 // Node is one block of memory during its life [Birth, Death).

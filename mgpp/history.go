@@ -121,10 +121,11 @@ func (h *History) Op(t Timestamp) Op {
 		if s.kind == OpBirth || s.kind == OpDeath {
 			op.Stack = h.nodes.origins[s.high].stack
 		}
+		n := h.nodes.at(h.maker(u))
 		if s.kind == OpMove {
 			op.Other, op.Node = op.Node, h.ops.moves[h.ops.value(u)].old
+			op.Stack = h.nodes.origins[n.origin].stack
 		}
-		n := h.nodes.at(h.maker(u))
 		op.Addr, op.Size = trace.Addr(n.start), h.nodes.sizeAt(h.maker(u), u)
 	}
 	return op

@@ -139,6 +139,18 @@ func TestUnmapped(t *testing.T) {
 	}
 }
 
+// TestMovedBy: who had a block moved is told by the stack of the call, as who allocated or freed it is.
+func TestMovedBy(t *testing.T) {
+	h := New(Options{})
+	apply := applier(t, h)
+	apply(trace.Event{Kind: trace.KindAlloc, Addr: 0x1000, Size: 16, Name: "malloc", Stack: []trace.Addr{0x401000}})
+	stack := []trace.Addr{0x402000, 0x403000}
+	moved := apply(trace.Event{Kind: trace.KindRealloc, Aux: 0x1000, Addr: 0x2000, Size: 32, Name: "realloc", Stack: stack})
+	if op := h.Op(moved); op.Kind != OpMove || !slices.Equal(op.Stack, stack) {
+		t.Errorf("moved by %+v", op)
+	}
+}
+
 // TestMovesOfMuch: of a large block that realloc moves again and again, when its bytes were
 // stored is asked in pieces: byte by byte, through all the moves, took minutes.
 func TestMovesOfMuch(t *testing.T) {
