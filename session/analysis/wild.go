@@ -94,6 +94,9 @@ func (a *Analysis) stale(r *faultloc.Read, at mgpp.Timestamp) bool {
 		if uint64(r.Addr)-p.Value >= maxOff {
 			continue
 		}
+		if was, known := mgpp.Number(a.Hist.At(at), trace.Addr(p.Addr), 8); !known || was != p.Value {
+			continue // it was written later
+		}
 		stored := a.Hist.LastWrite(trace.Addr(p.Addr), 8, at)
 		if died := a.diedSince(r.Addr, trace.Addr(p.Value), stored, at); died != 0 {
 			r.Freed, r.Left = died, a.Hist.Op(stored).PC
