@@ -159,8 +159,8 @@ type Input struct {
 	Holding func() []Read
 	// ReadFreed is a block that the call during which an operation was done freed, and went on to use. Nil: that is never known.
 	ReadFreed func(mgpp.Timestamp) (ReadFreed, bool)
-	// Divides: it died of a number by which it divided.
-	Divides bool
+	// Divides: it died of a number by which it divided. Ends: it ended itself, by a condition as assert has one.
+	Divides, Ends bool
 	// Died is the instruction at which the run ended, 0 if it did not.
 	Died trace.Addr
 	// Fault is the address where it found no memory then, 0 if that is not known.
@@ -297,6 +297,7 @@ const (
 	ReadNowhere                   // the same, not NULL, and it leads to nothing that is known
 	ReadIndex                     // a number by which it came beyond a block
 	ReadDivisor                   // the 0 by which it divided
+	ReadAsked                     // what a condition asked for by which it ended itself
 	ReadUnwritten                 // nothing had written it since the block was allocated
 	ReadFreedBlock                // it was in a block that had been freed
 )

@@ -38,10 +38,10 @@ func followed(in Input, suspects []Suspect) []Suspect {
 		r = in.Ended()
 	}
 	var reads []Read
-	switch {
-	case r != nil:
+	if r != nil {
 		reads = r.Followed()
-	case in.Led != nil:
+	}
+	if (r == nil || in.Ends && len(reads) == 0) && in.Led != nil {
 		reads = in.Led()
 	}
 	if len(reads) == 0 && in.Holding != nil && len(in.Found) == 0 {
@@ -55,6 +55,8 @@ func followed(in Input, suspects []Suspect) []Suspect {
 		e := Evidence{Kind: Followed, Depth: x.Depth, Sole: len(in.Found) == 0, ByAddress: x.ByValue}
 		t := in.History.LastWrite(x.Addr, uint64(x.Size), x.Before)
 		switch {
+		case in.Ends && x.Depth > 0:
+			continue // where that lies is mostly as it should be
 		case x.Freed != 0:
 			t, e.Read, e.By = x.Freed, ReadFreedBlock, x.Left
 		case t <= x.Born && x.Born != 0:
@@ -122,6 +124,8 @@ func (in *Input) what(x Read) WasRead {
 	v := in.Model.View(x.Before)
 	to, known := read(v, x.Addr, x.Size)
 	switch {
+	case in.Ends:
+		return ReadAsked
 	case in.Divides:
 		if x.Depth == 0 && known && to == 0 {
 			return ReadDivisor

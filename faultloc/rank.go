@@ -357,6 +357,8 @@ func (e Evidence) worth() int {
 		switch {
 		case !e.Sole:
 			return worthFlip
+		case e.Read == ReadAsked:
+			return worthFollowed // the last of those who wrote it, and not more than that
 		case e.Depth == 0 && e.Read >= ReadNowhere, e.Read == ReadIndex:
 			return worthNowhere
 		case e.Survives:

@@ -30,6 +30,8 @@ type Stopped struct {
 	Astray bool
 	// Divides: it could not divide by what it was given.
 	Divides bool
+	// Ends: it called what ended the program, because of a condition that was asked before that, as assert does.
+	Ends bool
 }
 
 // Read fills b with what lay on the stack, or says that it can not.
@@ -59,8 +61,8 @@ const (
 )
 
 // Led is the memory on which the address depends that a stopped thread's instruction could not reach, the nearest first: that where a call
-// or jump leads, or of the arguments of a call those that lead there. Of what nothing is known it tells nothing. calls is the thread in the
-// function, and then in those around it, as each was when it made its call.
+// or jump leads, or of the arguments of a call those that lead there, or what the condition asked by which the program ended itself. Of what
+// nothing is known it tells nothing. calls is the thread in the function, and then in those around it, as each was when it made its call.
 func Led(w World, calls []Stopped) []Read {
 	var frames []*backward
 	memory, asked := map[uint64]*source{}, 0
@@ -76,9 +78,6 @@ func Led(w World, calls []Stopped) []Read {
 			frames[i-1].outer = b
 		}
 		frames = append(frames, b)
-		if !b.entered {
-			break
-		}
 	}
 	if len(frames) == 0 {
 		return nil
@@ -108,6 +107,11 @@ type backward struct {
 	entered bool
 	outer   *backward
 	call    int
+	// kept are the general registers that the function writes nowhere before the last condition of the way: they hold what they did when it
+	// was entered, whichever way led on from there.
+	kept uint16
+	// final: the function has no return.
+	final bool
 	// gone: the function has returned, and what lay below this address of the stack was its own; 0: it has not.
 	gone uint64
 }
@@ -160,10 +164,69 @@ func (b *backward) way() bool {
 			i = in.from
 		default:
 			b.entered = i == 0 && in.sources == 0
+			b.keep(list)
 			return true
 		}
 	}
 	return true
+}
+
+// keep finds the registers that are kept, and whether the function returns.
+func (b *backward) keep(list []coded) {
+	var once []*coded // executed after the condition alone: who ends the program does not come back
+	if k := b.condition(); b.s.Ends && k > 0 {
+		once = b.back[:k]
+	}
+	written := uint16(0)
+	b.final = true
+	for i := range list {
+		in := &list[i]
+		b.final = b.final && in.Kind != x86.KindRet && (in.Kind != x86.KindJmp || in.Direct && in.Target >= b.s.Lo && in.Target < b.s.Hi)
+		if !slices.Contains(once, in) {
+			written |= in.writes()
+		}
+	}
+	b.kept = ^written
+}
+
+// condition is where the last conditional jump of the way is, 0 if it has none.
+func (b *backward) condition() int {
+	return max(slices.IndexFunc(b.back, func(in *coded) bool { return in.Kind == x86.KindJcc }), 0)
+}
+
+// compared is where that comes from which the last condition compared.
+func (b *backward) compared() (place []*source) {
+	for k := b.condition(); k > 0 && k+1 < len(b.back); {
+		k++
+		in, err := x86.Disassembled(b.w.Code(b.back[k].pc))
+		switch {
+		case err != nil:
+			return nil
+		case in.Op == x86asm.MOV, in.Op == x86asm.MOVZX, in.Op == x86asm.MOVSX, in.Op == x86asm.MOVSXD, in.Op == x86asm.LEA:
+			continue // flags stay (SDM volume 1, appendix A)
+		case in.Op != x86asm.CMP && in.Op != x86asm.TEST:
+			return nil
+		}
+		for _, arg := range in.Args[:2] {
+			var x whence
+			switch arg := arg.(type) {
+			case x86asm.Reg:
+				if n, _, _, ok := general(arg); ok {
+					x = b.register(x86.Reg(n), k)
+				}
+			case x86asm.Mem:
+				o, _ := b.back[k].Operand()
+				if at, known, where := b.address(&o, k); known {
+					x = b.load(at, in.MemBytes, where, k)
+				}
+			}
+			if x.source != nil && !slices.Contains(place, x.source) {
+				place = append(place, x.source)
+			}
+		}
+		return place
+	}
+	return nil
 }
 
 // followed is where that comes from what the instruction needed.
@@ -174,6 +237,14 @@ func (b *backward) followed() (place []*source) {
 	switch {
 	case b.s.Divides:
 		return b.divisor()
+	case b.s.Ends:
+		for b.condition() == 0 { // the program's own abort
+			if !b.entered && !b.final || b.outer == nil {
+				return nil
+			}
+			b = b.outer
+		}
+		return b.compared()
 	case b.s.Astray:
 		if o, mem := in.Operand(); mem {
 			if at, known, where := b.address(&o, 0); known {
@@ -281,7 +352,7 @@ func (b *backward) register(r x86.Reg, k int) (x whence) {
 	switch {
 	case d < len(b.back):
 		x = b.result(r, d)
-	case b.entered && b.outer != nil:
+	case (b.entered || b.kept>>r&1 != 0 && r != x86.RSP) && b.outer != nil:
 		if x = b.outer.register(r, b.call); r == x86.RSP {
 			x.value -= 8 // the return address
 		}

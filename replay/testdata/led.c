@@ -39,4 +39,27 @@ long loop(void)
 	return sum;
 }
 
+
+__attribute__((noinline, noreturn)) static void stop(void) { *(volatile long *)0x660 = 1; for (;;); }
+__attribute__((noinline)) static void counted(struct node *of)
+{
+	long n = 0;
+	for (struct node *i = of->next; i != third.next; i = i->next)
+		n++;
+	if (of->n != n)
+		stop();
+}
+__attribute__((noinline, noreturn)) static void fail(long n)
+{
+	if (n != calls)
+		count();
+	stop();
+}
+/* Each ends itself by a condition. */
+void failing(void) { if (head->next->n == 2) fail(3); }
+void checked(void) { if (head->next->n != 3) stop(); }
+void lists(void) { counted(head); counted(head->next); }
+void early(void) { if (calls != 7) stop(); }
+void narrow(void) { if (*(int *)&head->next->n == 2) stop(); }
+
 int main(void) { return chain() + indexed() + text() + within() + through() + placed() + chosen() + loop(); }

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"slices"
+	"strings"
 
 	"mgtrace/constraints/eval"
 	"mgtrace/faultloc"
@@ -66,7 +67,7 @@ func (a *Analysis) holding(at mgpp.Timestamp) (out []faultloc.Read) {
 		return a.heldWild(at)
 	}
 	fault := uint64(a.died.fault)
-	if fault < maxOff {
+	if fault < maxOff || a.died.aborted {
 		return nil
 	}
 	v, given := a.Hist.At(at), a.died.given(a.Symbols)
@@ -91,4 +92,72 @@ func (a *Analysis) holding(at mgpp.Timestamp) (out []faultloc.Read) {
 		out = append(out, r)
 	}
 	return out
+}
+
+// followed says what a statement had to do with the address at which the program died.
+func (a *Analysis) followed(s *faultloc.Suspect, e *faultloc.Evidence) string {
+	led := "the program followed it to where it died"
+	switch {
+	case e.ByAddress:
+		led = "the program died where it leads"
+	case e.Depth == 1:
+		led = "it led to what the program followed to where it died"
+	case e.Depth > 1:
+		led = "by some steps it led to what the program followed to where it died"
+	}
+	out := ""
+	switch e.Read {
+	case faultloc.ReadNull:
+		out = "it left a NULL, and " + led
+	case faultloc.ReadNowhere:
+		out = "it stored a pointer that leads to nothing that is known, and " + led
+	case faultloc.ReadIndex:
+		out = "it stored a number by which the program came beyond a block, and to where it died"
+	case faultloc.ReadAsked:
+		out := "it was the last to store what the condition asked for by which the program ended itself"
+		if by := a.storedBefore(s.Operation); len(by) > 0 {
+			out += "; before it " + strings.Join(by, ", ") + " did"
+		}
+		return out
+	case faultloc.ReadDivisor:
+		out = "it left the 0 by which the program divided"
+	case faultloc.ReadFreedBlock:
+		out = "it freed the block from which a pointer was read after that, and " + led
+		switch {
+		case e.By == 0:
+		case a.Symbols.Library(e.By): // a container has moved it
+			out += "; a pointer still led to the block"
+		default:
+			out += "; what was stored at " + a.Symbols.Place(e.By) + " still led to the block"
+		}
+	case faultloc.ReadUnwritten:
+		out = "it allocated the block from which a pointer was read that nothing had written, and " + led
+	default:
+		out = "what it stored was read, and " + led
+	}
+	if e.Survives {
+		out += "; with what was there before, the call would have come to its end, and nothing would be broken" + experiment
+	}
+	return out
+}
+
+// Limits of what is told of who stored in a cell before.
+const (
+	maxStorers = 3
+	maxStored  = 1 << 10 // operations
+)
+
+// storedBefore are the other statements that stored before an operation where that did, the newest first.
+func (a *Analysis) storedBefore(t mgpp.Timestamp) (places []string) {
+	op := a.Hist.Op(t)
+	own := a.Symbols.Place(op.PC)
+	for n := 0; n < maxStored && len(places) < maxStorers; n++ {
+		if t = a.Hist.LastWrite(op.Addr, op.Size, t-1); t == 0 {
+			break
+		}
+		if at := a.Symbols.Place(a.Hist.Op(t).PC); at != own && !slices.Contains(places, at) {
+			places = append(places, at)
+		}
+	}
+	return places
 }

@@ -147,7 +147,7 @@ func (a *Analysis) question(p *point) faultloc.Input {
 	in.Holding = func() []faultloc.Read { return a.holding(p.time) }
 	in.ReadFreed = func(t mgpp.Timestamp) (faultloc.ReadFreed, bool) { return a.readFreed(p, t) }
 	if in.Cut && (!a.died.aborted || p.sole()) { // who finds something broken, and says so, has not broken it
-		in.Died, in.Fault, in.Divides = a.died.at, a.died.fault, a.died.divides
+		in.Died, in.Fault, in.Divides, in.Ends = a.died.at, a.died.fault, a.died.divides, a.died.aborted
 	}
 	if a.Relevance.Forgets() { // what is nowhere may be in such a block
 		in.Elsewhere = func(addr trace.Addr) bool { return addr < trace.UserEnd || a.elsewhere(addr) }

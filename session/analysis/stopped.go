@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"strings"
 
 	"mgtrace/faultloc"
 	"mgtrace/mgpp"
@@ -78,7 +79,7 @@ const (
 
 // around is the thread at the statement in which the program died, and where it made the calls around that, as far as that is known.
 func (d *death) around(symbols *symbol.Table) (out []replay.Stopped) {
-	if d.regs.Known == 0 || d.aborted {
+	if d.regs.Known == 0 {
 		return nil
 	}
 	regs := d.regs
@@ -91,27 +92,34 @@ func (d *death) around(symbols *symbol.Table) (out []replay.Stopped) {
 		regs.Set(objfile.RegPC, binary.LittleEndian.Uint64(word[:])-1)
 		regs.Set(objfile.RegSP, regs.SP()+8)
 	}
+	called := "" // by the function that comes next
 	for _, l := range objfile.Unwind(regs, maxUnwound, symbols.File, d.stack.Read) {
 		at := l.Lookup()
-		if len(out) == maxStopped || len(out) == 0 && trace.Addr(at) != d.at {
-			continue
-		}
 		f, bias, ok := symbols.File(at)
 		if !ok {
 			break
 		}
 		fn, ok := f.FuncAt(at - bias)
-		if !ok || fn.Size == 0 {
+		if len(out) == maxStopped || len(out) == 0 && trace.Addr(at) != d.at {
+			called = fn.Name
+			continue
+		}
+		if !ok || fn.Size == 0 || d.aborted && len(out) == 0 && !endsAll(called) {
 			break
 		}
 		s := d.stack
 		s.PC, s.Regs, s.Known, s.Lo, s.Hi = at, [16]uint64(l.Regs.R[:16]), l.Regs.Known, bias+fn.Addr, bias+fn.Addr+fn.Size
-		if len(out) == 0 {
+		if s.Ends = d.aborted; len(out) == 0 {
 			s.Fault, s.Astray, s.Divides = uint64(d.fault), !code, d.divides
 		}
 		out = append(out, s)
 	}
 	return out
+}
+
+// endsAll: a function ends the program whenever it is called, as what assert calls. Others end it because of what they were given.
+func endsAll(name string) bool {
+	return strings.HasSuffix(name, "abort") || strings.Contains(name, "assert")
 }
 
 // led is the memory by which the program came to where it died, as its registers then, its stack and its code tell.

@@ -472,7 +472,7 @@ func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 	case faultloc.Used:
 		return "it freed memory that was used after that in the same call, at " + a.Symbols.Place(e.By) + experiment
 	case faultloc.Followed:
-		return a.followed(&e)
+		return a.followed(s, &e)
 	case faultloc.Stale:
 		return "it freed a node, and a pointer to that was stored only afterwards: something still led to it"
 	case faultloc.Taken:
@@ -780,45 +780,4 @@ func (a *Analysis) nodeAt(v uint64) string {
 		name = fmt.Sprintf("%s+%d", name, off)
 	}
 	return name
-}
-
-// followed says what a statement had to do with the address at which the program died.
-func (a *Analysis) followed(e *faultloc.Evidence) string {
-	led := "the program followed it to where it died"
-	switch {
-	case e.ByAddress:
-		led = "the program died where it leads"
-	case e.Depth == 1:
-		led = "it led to what the program followed to where it died"
-	case e.Depth > 1:
-		led = "by some steps it led to what the program followed to where it died"
-	}
-	out := ""
-	switch e.Read {
-	case faultloc.ReadNull:
-		out = "it left a NULL, and " + led
-	case faultloc.ReadNowhere:
-		out = "it stored a pointer that leads to nothing that is known, and " + led
-	case faultloc.ReadIndex:
-		out = "it stored a number by which the program came beyond a block, and to where it died"
-	case faultloc.ReadDivisor:
-		out = "it left the 0 by which the program divided"
-	case faultloc.ReadFreedBlock:
-		out = "it freed the block from which a pointer was read after that, and " + led
-		switch {
-		case e.By == 0:
-		case a.Symbols.Library(e.By): // a container has moved it
-			out += "; a pointer still led to the block"
-		default:
-			out += "; what was stored at " + a.Symbols.Place(e.By) + " still led to the block"
-		}
-	case faultloc.ReadUnwritten:
-		out = "it allocated the block from which a pointer was read that nothing had written, and " + led
-	default:
-		out = "what it stored was read, and " + led
-	}
-	if e.Survives {
-		out += "; with what was there before, the call would have come to its end, and nothing would be broken" + experiment
-	}
-	return out
 }
