@@ -49,6 +49,7 @@ func (a *Analysis) blame(c *report.CPoint, f *eval.MemoryFault) {
 	}
 	if before, ok := a.freedEarlier(f); ok {
 		before.Contributes = s.Contributes
+		c.Suspects = slices.DeleteFunc(c.Suspects, func(o report.Suspect) bool { return o.Path == before.Path && o.Line == before.Line && o.Line > 0 })
 		c.Suspects = slices.Insert(c.Suspects, 0, before)
 	}
 	for i := range c.Suspects {
