@@ -38,6 +38,7 @@ import (
 //     (Program.Unprobed);
 //   - what a child does in memory that it shares (vfork, posix_spawn): only the
 //     in-process engine sees it;
+//   - which words of memory led to where a fault was: the engines' own pages are not the same;
 //   - the order of events around a fault: see settle.
 func TestEngines(t *testing.T) {
 	t.Parallel()

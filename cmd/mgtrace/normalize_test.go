@@ -95,6 +95,8 @@ func (n *normalizer) line(e *trace.Event) (line, bool) {
 		l.stack = append(l.stack, n.name(uint64(pc)))
 	}
 	switch e.Kind {
+	case trace.KindWild:
+		return l, false
 	case trace.KindStore, trace.KindBulk, trace.KindSyscall, trace.KindUnread, trace.KindImage, trace.KindGlobal:
 		say("%s size %d base %s aux %d", e.Name, e.Size, n.base(e), e.Aux)
 		l.where, l.data = n.name(uint64(e.Addr)), n.value(e)

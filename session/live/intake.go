@@ -110,6 +110,9 @@ func (in *intake) Stores(run *trace.Stores) error {
 	if over, err := in.ceased(run.Thread, run.Wall); over {
 		return err
 	}
+	if len(run.Recs) > run.Calls { // a call may be of exit
+		in.faults.GoesOn(run.Thread)
+	}
 	if in.full != nil {
 		if err := in.full.event(&trace.Event{Kind: trace.KindStore, Thread: run.Thread, Wall: run.Wall}); err != nil {
 			return err
@@ -158,6 +161,9 @@ func (in *intake) Event(ev *trace.Event) error {
 	}
 	if in.heed != nil && (ev.Kind == trace.KindAlloc || ev.Kind == trace.KindRealloc) {
 		in.heed(ev.Stack, ev.Size, in.tell)
+	}
+	if ev.Kind != trace.KindCall || ev.Aux == 0 || ev.Aux > uint64(len(in.Prog.Funcs)) || !in.Prog.Funcs[ev.Aux-1].End { // who handles a fault may exit
+		in.faults.Event(ev)
 	}
 	if ev.Kind == trace.KindSignal && ev.Flags&trace.FlagHandled != 0 {
 		in.lock()

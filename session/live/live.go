@@ -107,6 +107,7 @@ type Program struct {
 	refused string
 	execed  string
 	exited  bool         // OnExit ran: the end was seen with memory still there
+	faults  trace.Faults // of the program, as far as its events have come
 	crash   *capture.Hit // where the program crashed, with its stack; nil: it did not
 	astray  *astray      // the last thread that found no memory where it looked for some; nil: none, or it is told what led it there
 	own     ownTime
@@ -598,7 +599,7 @@ func (l *Program) stopped() {
 		l.placed = true
 		err = l.places()
 	}
-	if err == nil && l.held == "" {
+	if err == nil && l.held == "" && (l.crash != nil || l.faults.Handling()) {
 		err = l.wild()
 	}
 	l.mu.Lock()
