@@ -201,7 +201,7 @@ func (s *Schedule) Outermost(thread trace.ThreadID) *Activation {
 func (s *Schedule) Event(ev *trace.Event, now mgpp.Timestamp) []CPoint {
 	s.out, s.now = s.out[:0], now
 	if ev.Flags&trace.FlagBefore != 0 { // it was open already: no C-point
-		if ev.Kind == trace.KindCall && s.isExit(ev.Aux) {
+		if s.prog.Exits(ev) {
 			s.leaves = true
 			return nil
 		}
@@ -216,7 +216,7 @@ func (s *Schedule) Event(ev *trace.Event, now mgpp.Timestamp) []CPoint {
 
 // event is Event for one that may be a C-point.
 func (s *Schedule) event(ev *trace.Event) []CPoint {
-	if ev.Kind == trace.KindCall && s.isExit(ev.Aux) {
+	if s.prog.Exits(ev) {
 		return s.leaving(ev)
 	}
 	if s.faults.Event(ev) {
@@ -301,11 +301,6 @@ func (s *Schedule) started() {
 
 // Caught reports whether the program has handled a fault, and not gone on since.
 func (s *Schedule) Caught() bool { return s.faults.Handling() }
-
-// isExit reports whether a function is the C library's exit.
-func (s *Schedule) isExit(f uint64) bool {
-	return f > 0 && f <= uint64(len(s.prog.Funcs)) && s.prog.Funcs[f-1].End
-}
 
 // leaving is the normal end of a program that calls exit or returns from main:
 // what destructors of static objects tear down after it is no inconsistency.

@@ -162,7 +162,7 @@ func (in *intake) Event(ev *trace.Event) error {
 	if in.heed != nil && (ev.Kind == trace.KindAlloc || ev.Kind == trace.KindRealloc) {
 		in.heed(ev.Stack, ev.Size, in.tell)
 	}
-	if ev.Kind != trace.KindCall || ev.Aux == 0 || ev.Aux > uint64(len(in.Prog.Funcs)) || !in.Prog.Funcs[ev.Aux-1].End { // who handles a fault may exit
+	if !in.Prog.Exits(ev) { // who handles a fault may exit
 		in.faults.Event(ev)
 	}
 	if ev.Kind == trace.KindSignal && ev.Flags&trace.FlagHandled != 0 {
