@@ -624,6 +624,9 @@ func (l *Program) stopped() {
 		n, _ := l.proc.ReadMemory(b, uint64(a)) // n tells
 		return n
 	})
+	if l.crash != nil || l.held != "" {
+		l.onStop = nil // it is ended by that, and does nothing more
+	}
 }
 
 // globals reports the declared objects in static memory with their first bytes.

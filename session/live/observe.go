@@ -43,12 +43,7 @@ func (l *Program) Observe(ctx context.Context, x *Observer) (status target.ExitS
 	if err != nil {
 		return status, t, err
 	}
-	audited := false
 	l.onStop = func(read func([]byte, trace.Addr) int) {
-		if audited {
-			return // at the crash, which has ended the program
-		}
-		audited = l.crash != nil
 		if err := x.Stopped(read, l.emit); err != nil {
 			l.warn("the audit could not be finished: %v", err)
 		}

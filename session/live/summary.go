@@ -109,12 +109,7 @@ func (l *Program) maxKept() uint64 {
 func (l *Program) keepMemory() {
 	live := contents.NewSet()
 	l.sinks = append(l.sinks, live)
-	kept := false
 	l.onStop = func(read func([]byte, trace.Addr) int) {
-		if kept {
-			return // at the crash, which has ended the program
-		}
-		kept = true
 		left := l.maxKept()
 		buf := make([]byte, trace.MemoryChunk)
 		for _, addr := range live.Addrs() {
