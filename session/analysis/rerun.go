@@ -281,19 +281,16 @@ func (a *Analysis) reads(list []replay.Read, before func(r *replay.Read) mgpp.Ti
 		out = append(out, a.readAt(&list[i], before(&list[i])))
 	}
 	for _, p := range out {
-		if p.Of < 0 || p.Size != 8 {
+		if p.Of < 0 || p.Size != 8 || out[p.Of].Left != 0 {
 			continue
 		}
-		x := &out[p.Of]
-		to, known := mgpp.Number(a.Hist.At(p.Before), p.Addr, 8)
-		stored := a.Hist.LastWrite(p.Addr, 8, p.Before)
-		if died := a.diedSince(x.Addr, trace.Addr(to), stored, x.Before); known && died != 0 && x.Left == 0 {
-			x.Freed, x.Left = died, a.Hist.Op(stored).PC
+		if to, known := mgpp.Number(a.Hist.At(p.Before), p.Addr, 8); known {
+			a.outlived(&out[p.Of], p.Addr, trace.Addr(to), p.Before)
 		}
 	}
 	for i := range out {
 		if x := &out[i]; x.Of < 0 && x.Left == 0 {
-			a.stale(x, x.Before)
+			a.stale(x)
 		}
 	}
 	return out

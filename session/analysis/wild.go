@@ -75,7 +75,7 @@ func (a *Analysis) wildness(x *sourceWord, at mgpp.Timestamp) wildness {
 	if x.read.Freed == 0 && x.read.Born == 0 && a.Hist.LastWrite(x.read.Addr, 8, at) == 0 {
 		return wildLeft + 1
 	}
-	if a.stale(&x.read, at) {
+	if a.stale(&x.read) {
 		return wildStale
 	}
 	is, known := mgpp.Number(a.Hist.At(at), x.read.Addr, 8)
@@ -89,31 +89,34 @@ func (a *Analysis) wildness(x *sourceWord, at mgpp.Timestamp) wildness {
 }
 
 // stale finds a pointer to what was read that was stored when another block was there, which was freed.
-func (a *Analysis) stale(r *faultloc.Read, at mgpp.Timestamp) bool {
+func (a *Analysis) stale(r *faultloc.Read) bool {
 	for _, p := range a.wild {
 		if uint64(r.Addr)-p.Value >= maxOff {
 			continue
 		}
-		if was, known := mgpp.Number(a.Hist.At(at), trace.Addr(p.Addr), 8); !known || was != p.Value {
+		if was, known := mgpp.Number(a.Hist.At(r.Before), trace.Addr(p.Addr), 8); !known || was != p.Value {
 			continue // it was written later
 		}
-		stored := a.Hist.LastWrite(trace.Addr(p.Addr), 8, at)
-		if died := a.diedSince(r.Addr, trace.Addr(p.Value), stored, at); died != 0 {
-			r.Freed, r.Left = died, a.Hist.Op(stored).PC
+		if a.outlived(r, trace.Addr(p.Addr), trace.Addr(p.Value), r.Before) {
 			return true
 		}
 	}
 	return false
 }
 
-// diedSince is when the block was freed that had addr when a pointer was stored that leads into it; 0: the block is still there, or that is not known.
-func (a *Analysis) diedSince(addr, to trace.Addr, stored, at mgpp.Timestamp) mgpp.Timestamp {
-	id, ok := a.Hist.At(stored).NodeAt(addr)
-	if in, _ := a.Hist.At(stored).NodeAt(to); stored == 0 || !ok || in != id {
-		return 0
+// outlived: a pointer that an address held at a time was stored when another block was where it leads, which had what was read, and was freed
+// before that. The read tells of it then.
+func (a *Analysis) outlived(r *faultloc.Read, pointer, to trace.Addr, at mgpp.Timestamp) bool {
+	stored := a.Hist.LastWrite(pointer, 8, at)
+	then := a.Hist.At(stored)
+	id, ok := then.NodeAt(r.Addr)
+	if in, _ := then.NodeAt(to); stored == 0 || !ok || in != id {
+		return false
 	}
-	if n := a.Hist.Node(id); n.Death != 0 && n.Death <= at {
-		return n.Death
+	died := a.Hist.Node(id).Death
+	if died == 0 || died > r.Before {
+		return false
 	}
-	return 0
+	r.Freed, r.Left = died, a.Hist.Op(stored).PC
+	return true
 }
