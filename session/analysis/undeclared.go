@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -160,14 +161,9 @@ func (a *Analysis) unembedded() (warnings []string) {
 			continue
 		}
 		var alone []objfile.Variable
-		for _, im := range a.Symbols.Images {
-			if !im.Traced || im.Obj == nil {
-				continue
-			}
-			for _, v := range im.Obj.Globals() {
-				if typing.SameType(v.Type, t.Layout) {
-					alone = append(alone, v)
-				}
+		for v := range a.staticObjects() {
+			if typing.SameType(v.Type, t.Layout) {
+				alone = append(alone, v)
 			}
 		}
 		if len(alone) > 0 {
@@ -183,17 +179,28 @@ func (a *Analysis) unembedded() (warnings []string) {
 
 // Array is an object in the program's static memory that holds a type several times, in an array, and at which path.
 func (a *Analysis) Array(of *types.Type) (v objfile.Variable, path string, ok bool) {
-	for _, im := range a.Symbols.Images {
-		if !im.Traced || im.Obj == nil || of == nil {
-			continue
-		}
-		for _, v := range im.Obj.Globals() {
-			if path, ok := v.Type.PathTo(func(part *types.Type, several bool) bool { return several && typing.SameType(part, of) }); ok {
-				return v, path, true
-			}
+	for v := range a.staticObjects() {
+		if path, ok := v.Type.PathTo(func(part *types.Type, several bool) bool { return several && typing.SameType(part, of) }); ok {
+			return v, path, true
 		}
 	}
 	return v, "", false
+}
+
+// staticObjects are the objects in the static memory of the program's own files.
+func (a *Analysis) staticObjects() iter.Seq[objfile.Variable] {
+	return func(yield func(objfile.Variable) bool) {
+		for _, im := range a.Symbols.Images {
+			if !im.Traced || im.Obj == nil {
+				continue
+			}
+			for _, v := range im.Obj.Globals() {
+				if !yield(v) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // member is what lies at an offset of a type and is of a type that nodes or their members have: its path,
