@@ -59,10 +59,10 @@ type File struct {
 	slots     map[uint64]Slot
 
 	exportsOnce sync.Once
+	exports     exports
 
 	vtablesOnce sync.Once
 	vtablesOf   map[string]vtable
-	exports     exports
 }
 
 // Open opens the executable or shared object at path.

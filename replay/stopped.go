@@ -91,7 +91,7 @@ type coded struct {
 	pc      uint64
 	from    int // the last instruction that jumps here, and how many do
 	sources int
-	written uint16 // the general registers that it changes, of one on the way
+	written uint16 // the general registers that it changes
 }
 
 // backward follows a way back.
@@ -137,7 +137,7 @@ func (b *backward) way() bool {
 			break // what lies behind it jumps into what is known as well, or nowhere
 		}
 		at[pc] = len(list)
-		list = append(list, coded{Inst: in, pc: pc})
+		list = append(list, coded{Inst: in, pc: pc, written: changes(&in)})
 		pc += uint64(in.Len)
 	}
 	for i := range list {
@@ -154,7 +154,6 @@ func (b *backward) way() bool {
 	}
 	for len(b.back) < maxBack {
 		in := &list[i]
-		in.written = in.writes()
 		b.back = append(b.back, in)
 		falls := i > 0 && list[i-1].Kind != x86.KindJmp && list[i-1].Kind != x86.KindRet
 		switch {
@@ -183,7 +182,7 @@ func (b *backward) keep(list []coded) {
 		in := &list[i]
 		b.final = b.final && in.Kind != x86.KindRet && (in.Kind != x86.KindJmp || in.Direct && in.Target >= b.s.Lo && in.Target < b.s.Hi)
 		if !slices.Contains(once, in) {
-			written |= in.writes()
+			written |= in.written
 		}
 	}
 	b.kept = ^written
@@ -366,9 +365,9 @@ func (b *backward) register(r x86.Reg, k int) (x whence) {
 	return whence{value: is, known: true} // it came in another way, or what it was read from is not any more what it was
 }
 
-// writes are the general registers that an instruction changes. A function that is called has put the stack back, and what is the
+// changes are the general registers that an instruction changes. A function that is called has put the stack back, and what is the
 // caller's (x86-64 psABI, 3.2.1).
-func (in *coded) writes() (set uint16) {
+func changes(in *x86.Inst) (set uint16) {
 	if in.Kind == x86.KindCall {
 		return 1<<x86.RAX | 1<<x86.RCX | 1<<x86.RDX | 1<<x86.RSI | 1<<x86.RDI | 0xf<<8
 	}
