@@ -94,6 +94,9 @@ func blame(in Input, tb *contributions, suspects []Suspect, repairs []Repair, l 
 	if in.Cells != nil {
 		carried(in, suspects)
 		unready(in, suspects)
+		if in.looksFor(Unwritten) {
+			suspects = unwritten(in, tb, suspects)
+		}
 		summands(in, suspects)
 	}
 	yield(suspects)
@@ -254,6 +257,7 @@ func (s *Suspect) also(in Input, r *Repair) {
 	if s.mends == nil {
 		s.mends = slices.Clone(s.Repair.cured)
 	}
+	s.further = append(s.further, r)
 	for i, c := range r.cured {
 		s.mends[i] = s.mends[i] || c
 	}

@@ -24,14 +24,14 @@ type Rerun interface {
 	// Passed is the call by which an operation of this call was handed what it stored, as an argument, if it was
 	// and its function has only passed it on; not where that is an argument of this call. Or what it stored was returned to it.
 	Passed(mgpp.Timestamp) (Passing, bool)
-	// Stored: had some operations of this call stored other bytes, or none, the call would have come to its end and left nothing
+	// Stored: had some operations of this call stored these bytes, or none where they are nil, the call would have come to its end and left nothing
 	// broken. Not ok where that is not known, or the call is over: what an experiment leaves there is what there would be.
-	Stored(ops []mgpp.Timestamp, instead []byte) (well, ok bool)
+	Stored(instead map[mgpp.Timestamp][]byte) (well, ok bool)
 	// Followed is memory on which the address depends at which the program died, in this call, the nearest first; none: it did not, or that is
 	// not known.
 	Followed() []Read
-	// Before: had an operation before this call, in which the program died, changed nothing, the call would have come to its end and left
-	// nothing broken. Not ok where that is not known.
+	// Before: had an operation before this call, in which the program died, changed nothing, the call would have come through where it
+	// died and to its end, and left nothing broken. Not ok where that is not known.
 	Before(mgpp.Timestamp) (well, ok bool)
 	// Given: what an operation of this call stored is an argument of it, as it was.
 	Given(mgpp.Timestamp) bool
@@ -135,30 +135,41 @@ func (in *Input) unfinished(r Rerun, suspects []Suspect) {
 	for i := range suspects {
 		s := &suspects[i]
 		for k := range s.Evidence {
-			if ops, instead := in.storesOf(s, &s.Evidence[k]); len(ops) > 0 {
-				well, ok := r.Stored(ops, instead)
+			if stores := in.storesOf(s, &s.Evidence[k]); len(stores) > 0 {
+				well, ok := r.Stored(stores)
 				s.Evidence[k].Unfinished = ok && !well
 			}
 		}
 	}
 }
 
-// storesOf are the operations that an experiment with a statement's stores is about, and what they would have stored; none: nothing. There
-// are no operations if it is another experiment.
-func (in *Input) storesOf(s *Suspect, e *Evidence) (ops []mgpp.Timestamp, instead []byte) {
+// storesOf are the operations that an experiment with a statement's stores is about, and what each would have stored; nil: nothing. There
+// are none if it is another experiment.
+func (in *Input) storesOf(s *Suspect, e *Evidence) map[mgpp.Timestamp][]byte {
+	out := map[mgpp.Timestamp][]byte{}
 	switch {
 	case s.Kind != Wrote:
 	case e.Kind == Counterfactual && e.Times > 0:
-		return s.Operations[:min(e.Times, len(s.Operations))], nil
+		for _, t := range s.Operations[:min(e.Times, len(s.Operations))] {
+			out[t] = nil
+		}
 	case e.Kind == Counterfactual:
-		return []mgpp.Timestamp{s.Operation}, nil
-	case e.Kind == RepairCell && s.Repair != nil && !e.More:
-		c := s.Repair.Cell
-		if op := in.History.Op(in.History.LastWrite(c.Addr, uint64(c.Size), in.At)); op.Addr == c.Addr && int(op.Size) == c.Size {
-			return []mgpp.Timestamp{op.Time}, binary.LittleEndian.AppendUint64(nil, s.Repair.Value)[:c.Size]
+		out[s.Operation] = nil
+	case e.Kind == RepairCell && s.Repair != nil:
+		repairs := []*Repair{s.Repair}
+		if e.More {
+			repairs = append(repairs, s.further...)
+		}
+		for _, r := range repairs {
+			c := r.Cell
+			op := in.History.Op(in.History.LastWrite(c.Addr, uint64(c.Size), in.At))
+			if op.Addr != c.Addr || int(op.Size) != c.Size || out[op.Time] != nil {
+				return nil
+			}
+			out[op.Time] = binary.LittleEndian.AppendUint64(nil, r.Value)[:c.Size]
 		}
 	}
-	return nil, nil
+	return out
 }
 
 // indexed: a store that should have gone to another element of an array was led to where it went by an index. If an experiment

@@ -35,7 +35,7 @@ func (x tried) Passed(mgpp.Timestamp) (Passing, bool) { return Passing{}, false 
 func (x tried) Given(t mgpp.Timestamp) bool { return t == x.given }
 
 // Stored: the call is over.
-func (x tried) Stored([]mgpp.Timestamp, []byte) (well, ok bool) { return false, false }
+func (x tried) Stored(map[mgpp.Timestamp][]byte) (well, ok bool) { return false, false }
 
 // Followed implements Rerun.
 func (x tried) Followed() []Read { return x.followed }

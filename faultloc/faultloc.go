@@ -167,6 +167,7 @@ type Input struct {
 	Fault trace.Addr
 
 	end   mgpp.Timestamp // of the history, if that is not At
+	amid  bool           // At is in the middle of a call that does the same wrong time and again
 	core  []bool         // by index in Found: what others may follow from; nil: all are
 	brief bool           // it is the second question about a call, and takes less
 }
@@ -225,7 +226,8 @@ type Suspect struct {
 	Second      bool       // second class: wrote what later entered a broken constraint
 	Evidence    []Evidence // the best first
 	Repair      *Repair
-	mends       []bool       // by index in Input.Found: with further cells; nil: Repair alone
+	further     []*Repair    // of other cells that it wrote
+	mends       []bool       // by index in Input.Found: with these as well; nil: Repair alone
 	Calls       []trace.Addr // Decided: return addresses of the calls in which it was made, innermost first
 	// Inner is the moment in the middle of the call at which it was judged, by what was broken there; nil: at the C-point.
 	Inner *Inside
@@ -242,6 +244,8 @@ const (
 	Counterfactual EvidenceKind = "counterfactual" // without its bytes, inconsistencies would be gone
 	RepairCell     EvidenceKind = "repair"         // it wrote, or should have written, the one cell that mends them
 	Missing        EvidenceKind = "missing"        // it writes the field in like nodes
+	Unwritten      EvidenceKind = "unwritten"      // it writes a field that nothing had written here, from which a pointer was copied
+	Renewed        EvidenceKind = "renewed"        // its function stored the field there in some calls before
 	Habit          EvidenceKind = "habit"          // it runs next to another statement time and again
 	Unlike         EvidenceKind = "unlike"         // it did what it never did before
 	Last           EvidenceKind = "last"           // it was the last to write to the node in which a field is missing

@@ -109,6 +109,7 @@ func (l *lab) try(hypo mgpp.View, lead int) (o outcome, worth bool) {
 	if !ok || l.in.stopped() {
 		return o, false
 	}
+	created = slices.DeleteFunc(created, l.goes)
 	o = outcome{cured: make([]bool, len(l.in.Found)), created: len(created)}
 	for _, inst := range cured {
 		if i, found := l.index[inst]; found {
@@ -117,6 +118,18 @@ func (l *lab) try(hypo mgpp.View, lead int) (o outcome, worth bool) {
 		}
 	}
 	return o, o.n > 0
+}
+
+// goes: the fault is located in the middle of a call, and an instance is of a node that is not there any more at the end: it was on its way
+// out then, and may lead where it likes.
+func (l *lab) goes(i eval.Instance) bool {
+	return l.in.amid && slices.ContainsFunc(i.Nodes[:], func(o graph.ObjID) bool {
+		if o == 0 {
+			return false
+		}
+		death := l.in.Cells.Object(o).Death
+		return death > l.in.At && death <= l.in.end
+	})
 }
 
 // anyLead has everything tried that cures something.

@@ -40,6 +40,7 @@ const (
 	maxScanned = 1 << 12 // moments that are looked at in all
 	minAfter   = 48      // operations after the break that are looked at, at least
 	maxAfter   = 256     // and at most
+	minRounds  = 8       // inconsistencies that a loop may have left
 	minWhole   = 3       // times that a statement must have run on a whole structure
 	maxDated   = 16      // inconsistencies that are asked since when
 	maxEasy    = 128     // what an inconsistency depends on that is evaluated with little effort
@@ -64,6 +65,7 @@ type Narrowed struct {
 	Added  int // suspects of all of the run
 	// Never: no moment between calls was whole; From is where the search began.
 	Never bool
+	round bool // To is in a call that does the same wrong time and again
 }
 
 // narrow finds such a part; it is not ok where the C-points are near, or no moment was
@@ -75,6 +77,11 @@ func narrow(in *Input) (n Narrowed, found []eval.Inconsistency, ok bool) {
 	m := &moments{in: in, broken: map[mgpp.Timestamp]int{}, heavy: map[eval.Instance]bool{}, ran: map[string]*[2]int{}}
 	last := mgpp.Timestamp(0)
 	if n, ok = m.betweenCalls(); ok {
+		if n.To == in.At {
+			if one, found, ok := m.round(n); ok {
+				return one, found, true
+			}
+		}
 		if n.To < in.At || n.To-n.From <= neverEnds {
 			return m.found(n)
 		}
@@ -136,6 +143,62 @@ func (m *moments) betweenCalls() (n Narrowed, ok bool) {
 		return n, false // which calls came after that is not known
 	}
 	return n, !m.in.stopped()
+}
+
+// round is the part of a call before the statement runs again that broke something for good, up to where least is broken but for what is so at the
+// end as well, and that: a loop that does wrong does so each time, and no single change mends all that it has left. It is not ok
+// where less than half is left out by that.
+func (m *moments) round(n Narrowed) (_ Narrowed, found []eval.Inconsistency, ok bool) {
+	if len(m.in.Found) < minRounds || n.To-n.From <= farAway {
+		return n, nil, false
+	}
+	broke := m.firstOf(n)
+	op := m.in.History.Op(broke)
+	again := broke + 1
+	for again < n.To && (m.in.History.Op(again).PC != op.PC || m.in.History.Op(again).Thread != op.Thread) {
+		again++
+	}
+	if broke <= n.From || again >= n.To || !m.in.attributed(broke) {
+		return n, nil, false
+	}
+	last := map[eval.Instance]bool{}
+	for _, inc := range m.in.Found {
+		last[inc.Instance] = true
+	}
+	n.Broke, n.round = broke, true
+	least, most := 0, 0
+	for t := broke; t < min(again, broke+maxAfter) && !m.in.stopped(); t++ {
+		passing, lasting := 0, 0
+		for _, i := range m.in.Model.Broken(m.in.Model.View(t)) {
+			if last[i] {
+				lasting++
+			} else {
+				passing++
+			}
+		}
+		if t == broke || passing < least || passing == least && lasting >= most {
+			n.To, least, most = t, passing, lasting
+		}
+	}
+	found = slices.DeleteFunc(m.in.Model.All(m.in.Model.View(n.To)), func(inc eval.Inconsistency) bool { return !last[inc.Instance] })
+	n.Found = len(found)
+	return n, found, len(found) > 0 && 2*len(found) < len(m.in.Found) && !m.in.stopped()
+}
+
+// firstOf is an operation of a part of the history at the beginning of which nothing was broken, before which none of what is broken at the
+// end is, and behind which something is.
+func (m *moments) firstOf(n Narrowed) mgpp.Timestamp {
+	step := 1 + len(m.in.Found)/maxEasy
+	yes := func(t mgpp.Timestamp) bool {
+		view := m.in.Model.View(t)
+		for i := 0; i < len(m.in.Found); i += step {
+			if m.in.Model.Verdict(m.in.Found[i].Instance, view) == eval.Broken {
+				return true
+			}
+		}
+		return false
+	}
+	return n.From + 1 + mgpp.Timestamp(sort.Search(int(n.To-n.From-1), func(i int) bool { return yes(n.From + 1 + mgpp.Timestamp(i)) }))
 }
 
 // never: no moment is whole, and something is broken at each of them but for the first few: it never held since it can be asked. All that
@@ -414,7 +477,7 @@ func (m *moments) calm(t mgpp.Timestamp) mgpp.Timestamp {
 
 // within is the question about that part of the history only.
 func (n Narrowed) within(in Input, found []eval.Inconsistency) Input {
-	in.end = in.At
+	in.end, in.amid = in.At, n.round
 	in.At, in.Healthy, in.Found = n.To, n.From, found
 	if len(in.Moments) > len(in.Points) {
 		in.Points = in.Moments

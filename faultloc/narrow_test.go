@@ -264,3 +264,33 @@ func TestNarrowNever(t *testing.T) {
 		}
 	}
 }
+
+// TestRound: a call that does the same wrong time and again leaves more broken than any one change would mend: it is looked at before it does so
+// for the second time, by what is broken in the end as well. Where it did so once, it is looked at as ever.
+func TestRound(t *testing.T) {
+	for _, wrong := range []int{100, 1} {
+		w := newWorld(t, "struct item { struct item *next, *prev; long n; };\ntype item;\nback: item X; X.next == NULL or X.next.prev == X;\n")
+		w.run("1: i0 = calloc item\ncpoint")
+		in := w.input()
+		in.Moments = []mgpp.Timestamp{in.At}
+		for i := range 120 {
+			w.run(fmt.Sprintf("20: i%d = calloc item\n21: i%[1]d.n = 1\n30: i%d.next = i%[1]d", i+1, i))
+			if i >= wrong {
+				w.run(fmt.Sprintf("31: i%d.prev = i%d", i+1, i))
+			}
+		}
+		healthy, moments := in.Healthy, in.Moments
+		in = w.input()
+		in.Healthy, in.Moments, in.Broken = healthy, moments, w.checker.CountBroken
+		r := Locate(in)
+		if wrong == 1 {
+			if first := r.Suspects[0]; first.PC != 31 || first.Kind != Omitted {
+				t.Errorf("wrong once: %s", summary(r))
+			}
+			continue
+		}
+		if n := r.Narrowed; n == nil || n.Found != 1 || n.To > healthy+6 || r.Suspects[0].PC != 30 {
+			t.Errorf("wrong each time: narrowed to %+v, %s", n, summary(r))
+		}
+	}
+}

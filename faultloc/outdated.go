@@ -2,6 +2,7 @@ package faultloc
 
 import (
 	"slices"
+	"strings"
 
 	"mgtrace/constraints/eval"
 	"mgtrace/constraints/graph"
@@ -13,8 +14,7 @@ import (
 // field would mend all, and what is broken now held by its value then, its statement did well: the
 // field should have been stored again, beside the change that broke the constraints.
 func outdated(in Input, tb *contributions, suspects []Suspect, repairs []Repair) []Suspect {
-	for i := range repairs {
-		now := &repairs[i]
+	for _, now := range toldFirst(in, repairs) {
 		if !now.evidence(in).explains() || now.strayed(suspects) || now.Given || now.Flag {
 			continue
 		}
@@ -49,16 +49,26 @@ func outdated(in Input, tb *contributions, suspects []Suspect, repairs []Repair)
 		} else if !r.Cell.Pointer {
 			t = r.since(in, tb, t)
 		}
+		if last > in.Healthy && r.Target != 0 && in.History.Op(t).Kind == mgpp.OpBirth && in.Cells.Object(r.Target).Birth > last {
+			continue // nothing was put in between: who stored the field may as well have been to come back to it
+		}
 		e.Named = slices.ContainsFunc(suspects, func(o Suspect) bool { return o.Kind == Omitted && o.Repair == now && o.everywhere() })
 		if r != now {
 			onward(in, &suspects, now.lastChange(in))
 		}
-		if e.At = t; e.Beside == 0 {
+		if e.At = t; e.Beside == 0 && !r.keptAbove(in, t) {
 			own, call := r.until(in, t), r.sisterCalls(in, t)
 			e.Beside, e.Called = max(own, call), call > own
 		}
-		if e.Beside == 0 {
+		if e.Beside == 0 && !r.keptAbove(in, t) {
 			e.Beside = r.upToDate(in, t)
+		}
+		if w, often := r.renewed(in, t); w != 0 && in.looksFor(Renewed) {
+			e.Named = true
+			suspects = addOmitted(in, suspects, Suspect{
+				Kind: Omitted, PC: in.History.Op(w).PC, Operation: w, Repair: r, Contributes: r.mended(in),
+				Evidence: []Evidence{r.evidence(in), {Kind: Renewed, Often: often, Beside: t}},
+			})
 		}
 		s := r.accused(in, &suspects, t)
 		s.Evidence = append(s.Evidence, e)
@@ -67,6 +77,21 @@ func outdated(in Input, tb *contributions, suspects []Suspect, repairs []Repair)
 		})
 	}
 	return suspects
+}
+
+// toldFirst are the repairs, numbers of which no equation says what they are last: a sum that does not fit any more is to be stored again,
+// and not a number that it adds.
+func toldFirst(in Input, repairs []Repair) []*Repair {
+	var first, last []*Repair
+	for i := range repairs {
+		r := &repairs[i]
+		if _, told := r.says(in); r.Cell.Pointer || told {
+			first = append(first, r)
+		} else {
+			last = append(last, r)
+		}
+	}
+	return append(first, last...)
 }
 
 // settledNumber: of eight like nodes, with several numbers, each still has the number that it got first, as a level or a key.
@@ -177,6 +202,32 @@ func (r *Repair) ofSister(in Input, t, at mgpp.Timestamp) bool {
 	return false
 }
 
+// keptAbove: a change was made by a function that a watched one has called, and who stored the repair's field, each of the newest times, two at
+// least, was a watched function itself: what is missing belongs behind that call.
+func (r *Repair) keptAbove(in Input, change mgpp.Timestamp) bool {
+	if in.within(change) == "" || in.ofWatched(change) {
+		return false
+	}
+	birth, n := in.Cells.Object(r.Cell.Obj).Birth, 0
+	for t := in.History.LastWrite(r.Cell.Addr, uint64(r.Cell.Size), in.Healthy); t > birth && n < maxVersions; n++ {
+		before := in.History.LastWrite(r.Cell.Addr, uint64(r.Cell.Size), t-1)
+		if before <= birth {
+			break // it made the field what it was at first
+		}
+		if !in.attributed(t) || in.within(t) == "" || !in.ofWatched(t) {
+			return false
+		}
+		t = before
+	}
+	return n > 1
+}
+
+// ofWatched: an operation was done by the watched function itself during whose call it was. Function may say the file before the name.
+func (in *Input) ofWatched(t mgpp.Timestamp) bool {
+	f, name := in.function(t), in.within(t)
+	return f == name || strings.HasSuffix(f, ":"+name)
+}
+
 // upToDate is the first store after an operation to another number of the repair's node, by another function: what brings the node up to
 // date may have left this number out. 0: there is none, or the repair is of no number.
 func (r *Repair) upToDate(in Input, t mgpp.Timestamp) mgpp.Timestamp {
@@ -236,7 +287,7 @@ func (r *Repair) fitted(in Input, tb *contributions, last mgpp.Timestamp) bool {
 	}
 	fits := func(at mgpp.Timestamp) bool {
 		if r.Target != 0 && in.Cells.Object(r.Target).Birth > at { // it could not be stored then
-			return last <= in.Healthy
+			return true
 		}
 		view := in.Model.View(at)
 		return right(in, r.cured, view, r.on(view))

@@ -171,6 +171,7 @@ const (
 	worthLast     = 0
 	worthIdle     = 100
 	worthUsed     = 1200
+	worthUnset    = 2000 // more than all that is known of who copied it
 	worthGarbage  = 600
 	worthNowhere  = 1000 // Followed: more than an experiment with another decision
 	worthSurvives = 260  // more than the crash itself
@@ -302,6 +303,10 @@ func (e Evidence) worth() int {
 			return worthMost
 		}
 		return worthSeldom
+	case Unwritten:
+		return worthUnset
+	case Renewed:
+		return worthUsual
 	case Habit:
 		switch {
 		case e.Between > 0:
@@ -536,7 +541,7 @@ const wholeShare = 4
 
 // firm: it says which statement is missing.
 func (e Evidence) firm() bool {
-	return e.Kind == Habit && !e.Alone || e.Kind == Missing && e.worth() == worthOften || e.Kind == Beside && e.Unset
+	return e.Kind == Habit && !e.Alone || e.Kind == Missing && e.worth() == worthOften || e.Kind == Renewed || e.Kind == Beside && e.Unset
 }
 
 // always: a statement ran next to another one without exception, in many cases, and as did what runs on its other side.
@@ -545,7 +550,7 @@ func (e Evidence) always() bool {
 }
 
 // evidenceOrder is the order in which evidence is shown.
-var evidenceOrder = [...]EvidenceKind{Counterfactual, RepairCell, Passed, Edited, Switched, Altered, Swapped, Instead, Basis, Stale, Taken, Dropped, Lost, Doomed, Used, Followed, Garbage, Early, Freed, Stray, Crossed, Crash, Habit, Missing, Unlike, Outdated, Idle, Vain, Beside, Mirror, Last, Flip, Entered, Touch}
+var evidenceOrder = [...]EvidenceKind{Counterfactual, RepairCell, Passed, Edited, Switched, Altered, Swapped, Instead, Basis, Stale, Taken, Dropped, Lost, Doomed, Used, Followed, Garbage, Early, Freed, Stray, Crossed, Crash, Unwritten, Habit, Renewed, Missing, Unlike, Outdated, Idle, Vain, Beside, Mirror, Last, Flip, Entered, Touch}
 
 // rank sorts by suspicion. Where the first settles the matter, those that
 // merely touched, or wrote what entered, are kept apart.

@@ -14,10 +14,16 @@ type open struct {
 	tried
 	well, known bool
 	returned    *Passing
+	stores      *[]map[mgpp.Timestamp][]byte // those that were asked
 }
 
 // Stored implements Rerun.
-func (x open) Stored([]mgpp.Timestamp, []byte) (well, ok bool) { return x.well, x.known }
+func (x open) Stored(stores map[mgpp.Timestamp][]byte) (well, ok bool) {
+	if x.stores != nil {
+		*x.stores = append(*x.stores, stores)
+	}
+	return x.well, x.known
+}
 
 // Passed implements Rerun.
 func (x open) Passed(mgpp.Timestamp) (Passing, bool) {
@@ -52,6 +58,22 @@ func TestUnfinished(t *testing.T) {
 		if got := ranks(Locate(in)) + ", "; !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s: %s; want %s…", c.name, got, c.want)
 		}
+	}
+}
+
+// TestUnfinishedTogether: the same of a statement that stored several numbers wrongly: all of them are asked together.
+func TestUnfinishedTogether(t *testing.T) {
+	w := newWorld(t, "struct item { struct item *next; long n; };\ntype item;\nno: item X; X.n == 0;\n")
+	w.run("1: a = calloc item\n1: b = calloc item\ncpoint\n20: a.n = 1\n20: b.n = 2")
+	in := w.input()
+	in.Cut, in.Died = true, 60
+	var stores []map[mgpp.Timestamp][]byte
+	in.Rerun = func(mgpp.Timestamp) Rerun { return open{tried: tried{asked: new(int)}, known: true, stores: &stores} }
+	if got := ranks(Locate(in)); got != "died 60, wrote 20" {
+		t.Errorf("%s", got)
+	}
+	if !slices.ContainsFunc(stores, func(s map[mgpp.Timestamp][]byte) bool { return len(s) == 2 && s[4] != nil && s[3] != nil }) {
+		t.Errorf("asked for %v", stores)
 	}
 }
 

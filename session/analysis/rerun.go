@@ -266,8 +266,8 @@ func (x *experiments) Passed(t mgpp.Timestamp) (p faultloc.Passing, ok bool) {
 }
 
 // Stored implements faultloc.Rerun.
-func (x *experiments) Stored(ops []mgpp.Timestamp, instead []byte) (well, ok bool) {
-	return x.call.Stored(ops, instead)
+func (x *experiments) Stored(instead map[mgpp.Timestamp][]byte) (well, ok bool) {
+	return x.call.Stored(instead)
 }
 
 // Followed implements faultloc.Rerun.
@@ -364,8 +364,8 @@ func (a *Analysis) execute(k *call, now mgpp.Timestamp, found []eval.Inconsisten
 	if !call.Over && died == 0 {
 		call.Until = until
 	}
-	if call.Died = died; died != 0 {
-		call.Fault = a.died.fault
+	if call.Died = died; died != 0 || !call.Over && a.died.during.from == k.from && a.died.during.Thread == k.Thread {
+		call.Last, call.Fault = a.died.pc, a.died.fault
 	}
 	return rerun.New(a.program(like), call)
 }

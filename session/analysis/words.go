@@ -258,6 +258,8 @@ func (a *Analysis) whyOmitted(s *faultloc.Suspect) string {
 	}
 	for i := range s.Evidence {
 		switch e := &s.Evidence[i]; e.Kind {
+		case faultloc.Unwritten:
+			text = fmt.Sprintf("In %d of %d like nodes it wrote %s; here %s", e.Often, e.Of, e.Mends.Cell.Path, a.evidence(s, *e))
 		case faultloc.RepairCell:
 			text += fmt.Sprintf("%s%s would be gone%s", then, ofAll(e.Cured, e.Of), harm(e))
 		case faultloc.Missing:
@@ -270,6 +272,8 @@ func (a *Analysis) whyOmitted(s *faultloc.Suspect) string {
 				continue
 			}
 			text += fmt.Sprintf("; in %d of %d like nodes it did", e.Often, e.Of)
+		case faultloc.Renewed:
+			text += fmt.Sprintf("; it has done that before beside %s, and did not at %s", a.Symbols.Place(a.Hist.Op(e.Beside).PC), a.when(e.Beside))
 		case faultloc.Habit:
 			if e.Between != 0 {
 				text += "; " + a.gap(e)
@@ -310,7 +314,7 @@ func (a *Analysis) gap(e *faultloc.Evidence) string {
 func (a *Analysis) implied(s *faultloc.Suspect, e, best *faultloc.Evidence) bool {
 	switch {
 	case s.Kind == faultloc.Omitted:
-		return e.Kind == faultloc.RepairCell || e.Kind == faultloc.Missing || e.Kind == faultloc.Habit || e.Kind == faultloc.Beside || e.Kind == faultloc.Mirror || e.Kind == faultloc.Last
+		return e.Kind == faultloc.RepairCell || e.Kind == faultloc.Missing || e.Kind == faultloc.Habit || e.Kind == faultloc.Renewed || e.Kind == faultloc.Unwritten || e.Kind == faultloc.Beside || e.Kind == faultloc.Mirror || e.Kind == faultloc.Last
 	case e.Kind == faultloc.Touch || e.Kind == faultloc.Entered:
 		return true
 	case e.Kind == faultloc.Edited && (best.Kind == faultloc.Counterfactual || best.Kind == faultloc.Switched):
@@ -446,6 +450,11 @@ func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 			return fmt.Sprintf("it took such a pointer to %d of %d nodes away that were freed there before; here it did not", e.Often, e.Of)
 		}
 		return fmt.Sprintf("in %d of %d like nodes this statement set the field; here it did not", e.Often, e.Of)
+	case faultloc.Unwritten:
+		c := e.Mends.Cell
+		return fmt.Sprintf("nothing wrote %s, and %s stored what lay there", describe.Join(a.Graph.Name(c.Obj), c.Path), a.Symbols.Place(a.Hist.Op(e.At).PC))
+	case faultloc.Renewed:
+		return fmt.Sprintf("it has set the field before beside %s; here it did not", a.Symbols.Place(a.Hist.Op(e.Beside).PC))
 	case faultloc.Vain:
 		return "what it stored was replaced at once, and would do in the field that nothing has written"
 	case faultloc.Mirror:

@@ -10,8 +10,8 @@ import (
 // Followed is memory on which the address depends at which the program died, the nearest first.
 func (r *Rerun) Followed() []replay.Read { return r.was.Reads }
 
-// Before: had an operation before the call, in which the program died, changed nothing, the call would have come to its end, and left nothing
-// broken. It is not ok where that is not known.
+// Before: had an operation before the call, in which the program died, changed nothing, the call would have come through where it died and to
+// its end, and left nothing broken. It is not ok where that is not known.
 func (r *Rerun) Before(t mgpp.Timestamp) (well, ok bool) {
 	if r.call.Died == 0 || t > r.call.From || r.steps >= maxSteps {
 		return false, false
@@ -25,13 +25,20 @@ func (r *Rerun) Before(t mgpp.Timestamp) (well, ok bool) {
 	}
 	m := replay.New(&w)
 	m.Knows(r.machine)
-	run := m.Run(r.again())
+	again := r.again()
+	again.Brief, again.Valueless, again.Sites = false, true, true
+	again.Until = replay.Moment{PC: uint64(r.call.Died)}
+	run := m.Run(again)
 	r.steps += run.Steps
 	if run.Guessed > 0 && r.was.Guessed == 0 {
 		return false, false
 	}
 	if run.Err != nil {
 		return false, true
+	}
+	back := func(s *replay.Site) bool { return s.PC == uint64(r.call.Died)+1 } // from the library function in which it died
+	if len(run.Met) == 0 && !slices.ContainsFunc(run.Sites, back) {
+		return false, true // it went another way, on which nothing is followed
 	}
 	changed := replay.Effect{Kind: replay.Store, PC: uint64(op.PC), Addr: uint64(op.Addr), Size: op.Size, Data: was.Data}
 	run.Effects = append([]replay.Effect{changed}, run.Effects...)

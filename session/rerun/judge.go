@@ -46,35 +46,43 @@ func (r *Rerun) judge(run *replay.Run) (o Outcome, ok bool) {
 	return o, r.twin != nil && r.twin.healthy(run.Effects)
 }
 
-// Stored: had some operations of this call, which is not over, stored other bytes, or none, the call would have come to its end, and left
-// nothing broken. It is not ok where that is not known.
-func (r *Rerun) Stored(ops []mgpp.Timestamp, instead []byte) (well, ok bool) {
+// Stored: had operations of this call, which is not over, stored these bytes, or none where they are nil, the call would have come to its
+// end, and left nothing broken. It is not ok where that is not known.
+func (r *Rerun) Stored(stores map[mgpp.Timestamp][]byte) (well, ok bool) {
 	if r.call.Over || r.steps >= 2*maxSteps {
 		return false, false
 	}
-	of := map[int]bool{}
-	for _, t := range ops {
+	by, values, known := map[int][]byte{}, map[int]uint64{}, true
+	for t, instead := range stores {
 		if t <= r.call.From || t > r.call.To || r.was.Effects[r.matched[t-r.call.From-1]].Kind != replay.Store {
 			return false, false
 		}
-		of[r.matched[t-r.call.From-1]] = true
+		effect := r.matched[t-r.call.From-1]
+		by[effect] = instead
+		if e := &r.was.Effects[effect]; len(instead) > 0 && (e.Origin == nil || e.Origin.PC != e.PC) {
+			var b [8]byte
+			copy(b[:], instead)
+			value := r.computed(effect)
+			values[value] = binary.LittleEndian.Uint64(b[:])
+			known = known && value >= 0
+		}
 	}
 	c := r.again()
-	c.Stored = func(n int) ([]byte, bool) { return instead, of[n] }
-	if well, ok = r.endsWell(c); well || !ok || len(instead) == 0 {
+	c.Stored = func(n int) ([]byte, bool) {
+		b, ok := by[n]
+		return b, ok
+	}
+	if well, ok = r.endsWell(c); well || !ok || len(values) == 0 {
 		return well, ok
 	}
-	// What was stored may be in a register as well, and be used from there: had it been computed so.
-	var b [8]byte
-	copy(b[:], instead)
-	value := r.computed(r.matched[ops[0]-r.call.From-1])
-	if value < 0 {
+	if !known {
 		return false, false
 	}
+	// What was stored may be in a register as well, and be used from there: had it been computed so.
 	c = r.again()
 	c.Alter = func(n int, _, was uint64) uint64 {
-		if n == value {
-			return binary.LittleEndian.Uint64(b[:])
+		if v, ok := values[n]; ok {
+			return v
 		}
 		return was
 	}

@@ -55,8 +55,9 @@ type Call struct {
 	Broken []eval.Instance
 	// Died is the instruction in which the program died, in this call, while nothing was inconsistent; 0: it is not about that.
 	Died trace.Addr
-	// Fault is the address where it found no memory, 0 if that is not known.
-	Fault trace.Addr
+	// Last is the instruction in which the program died, in this call, whatever was inconsistent, 0 if it did not, and Fault the address where
+	// it found no memory, 0 if that is not known.
+	Last, Fault trace.Addr
 }
 
 // Object is memory as it was when a call began.
@@ -363,13 +364,13 @@ func (r *Rerun) execute(w *world, was []replay.Effect) {
 
 // crash is where the program died in this call.
 func (r *Rerun) crash() replay.Crash {
-	return replay.Crash{PC: uint64(r.call.Died), Addr: uint64(r.call.Fault), Unknown: r.wild}
+	return replay.Crash{PC: uint64(r.call.Last), Addr: uint64(r.call.Fault), Unknown: r.wild}
 }
 
 // again is the call, for an experiment.
 func (r *Rerun) again() replay.Call {
 	c := replay.Call{Entry: uint64(r.call.Entry), Args: r.call.Args, Floats: r.floats, Place: r.place, Resize: r.resize, Brief: true, Results: r.result, Until: r.call.Until}
-	if r.call.Died != 0 {
+	if r.call.Last != 0 {
 		c.Crash = r.crash()
 	}
 	if r.was != nil {

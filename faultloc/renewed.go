@@ -1,0 +1,68 @@
+package faultloc
+
+import (
+	"mgtrace/constraints/graph"
+	"mgtrace/mgpp"
+)
+
+// nearBy is how many operations beside a change are looked at.
+const nearBy = 16
+
+// renewed is the newest store of a repair's field, in its node or else in like ones, that the function of a change has made beside it before,
+// and how many of such there were: what is to be stored only at times, as a list's end, is missing there and not beside the change. 0: there was
+// none, or several statements did.
+func (r *Repair) renewed(in Input, change mgpp.Timestamp) (store mgpp.Timestamp, often int) {
+	f := in.function(change)
+	if f == "" || in.History.Op(change).Kind != mgpp.OpStore {
+		return 0, 0
+	}
+	obj := in.Cells.Object(r.Cell.Obj)
+	offset := r.Cell.Addr - obj.Addr
+	for i, o := range append([]graph.ObjID{r.Cell.Obj}, in.Cells.Alike(r.Cell.Obj, in.Model.View(in.At), maxLikeRenewed)...) {
+		like := in.Cells.Object(o)
+		at := like.Addr + offset
+		t := in.History.LastWrite(at, uint64(r.Cell.Size), in.Healthy)
+		for n := 0; t > like.Birth && n < maxVersions; n++ {
+			if in.attributed(t) && in.function(t) == f && in.wrote(t) && r.like(in, at, t) && in.ranBeside(change, t) {
+				if store != 0 && in.statement(t) != in.statement(store) {
+					return 0, 0
+				}
+				store, often = max(store, t), often+1
+			}
+			t = in.History.LastWrite(at, uint64(r.Cell.Size), t-1)
+		}
+		if i == 0 && often > 0 {
+			break
+		}
+	}
+	if store == 0 || in.statement(store) == in.statement(change) {
+		return 0, 0
+	}
+	return store, often
+}
+
+// maxLikeRenewed bounds the like nodes that are asked.
+const maxLikeRenewed = 16
+
+// ranBeside: the statement of a change ran near an operation of its function.
+func (in *Input) ranBeside(change, of mgpp.Timestamp) bool {
+	pc, f, op := in.History.Op(change).PC, in.function(change), in.History.Op(of)
+	ran := func(t mgpp.Timestamp) (is, on bool) {
+		o := in.History.Op(t)
+		if o.Thread != op.Thread || !in.attributed(t) || in.function(t) != f {
+			return false, true
+		}
+		return o.PC == pc, o.PC != op.PC // another call, or another round
+	}
+	for t := of - 1; t > 0 && of-t <= nearBy; t-- {
+		if is, on := ran(t); is || !on {
+			return is
+		}
+	}
+	for t := of + 1; t <= in.Healthy && t-of <= nearBy; t++ {
+		if is, on := ran(t); is || !on {
+			return is
+		}
+	}
+	return false
+}
