@@ -190,10 +190,23 @@ func (in *Input) indexed(suspects []Suspect) {
 	}
 }
 
+// madeBy: an operation stored a pointer to a node that the statement at pc has allocated.
+func (in *Input) madeBy(pc trace.Addr, t mgpp.Timestamp) bool {
+	op, view := in.History.Op(t), in.Model.View(t)
+	v, ok := read(view, op.Addr, int(min(op.Size, 8)))
+	if !ok || in.Cells == nil {
+		return false
+	}
+	o := in.Cells.At(trace.Addr(v), view)
+	return o != 0 && in.Cells.Object(o).Birth > 0 && in.statement(in.Cells.Object(o).Birth) == in.Statement(pc)
+}
+
 // passed looks for where values come from that settle the matter: who only stores what was passed to it did so as it
 // was told, and the call that passed it is accused as well. It goes before it with a number, which is computed for one
 // use; with a pointer behind it: of the nodes that a function is passed it may have stored the wrong one. So is the statement from
 // which a pointer was returned to it, before it; a number that was returned may well be what such a function is there for.
+//
+// Who has returned a new node could have returned no other one.
 func passed(in Input, r Rerun, suspects []Suspect) []Suspect {
 	for i := range suspects {
 		s := suspects[i]
@@ -204,7 +217,7 @@ func passed(in Input, r Rerun, suspects []Suspect) []Suspect {
 		same := func(x Suspect) bool {
 			return (x.Kind == Decided || x.Operation == s.Operation) && in.Statement(x.PC) == in.Statement(o.PC)
 		}
-		if !ok || o.Returned && !in.pointerAt(s.Operation) || slices.ContainsFunc(suspects, same) {
+		if !ok || o.Returned && (!in.pointerAt(s.Operation) || in.madeBy(o.PC, s.Operation)) || slices.ContainsFunc(suspects, same) {
 			continue
 		}
 		from := Suspect{Kind: Decided, PC: o.PC, Calls: o.Calls, Operation: s.Operation, Repair: s.Repair, Contributes: s.Contributes}

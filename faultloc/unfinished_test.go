@@ -78,17 +78,17 @@ func TestUnfinishedTogether(t *testing.T) {
 }
 
 // TestReturned: who stores a pointer that was returned to him did well, and the statement from which it came is accused before his; not
-// for a number.
+// for a number, nor for the new node that he has made.
 func TestReturned(t *testing.T) {
-	for _, c := range []struct{ field, value, want string }{{"next", "b", "decided 9, wrote 20, "}, {"n", "7", "wrote 20, "}} {
+	for _, c := range []struct{ made, field, value, want string }{{"1", "next", "b", "decided 9, wrote 20, "}, {"1", "n", "7", "wrote 20, "}, {"9", "next", "b", "wrote 20, "}} {
 		w := newWorld(t, "struct item { struct item *next, *all; long n; };\ntype item;\nno: item X; (X.next == NULL or X.next == X.all) and X.n == 0;\n")
-		w.run("1: a = calloc item\n1: b = calloc item\n2: b.all = b\n2: a.all = a\ncpoint\n20: a." + c.field + " = " + c.value)
+		w.run("1: a = calloc item\n" + c.made + ": b = calloc item\n2: b.all = b\n2: a.all = a\ncpoint\n20: a." + c.field + " = " + c.value)
 		in := w.input()
 		in.Rerun = func(mgpp.Timestamp) Rerun {
 			return open{tried: tried{asked: new(int)}, returned: &Passing{PC: 9, Returned: true}}
 		}
 		if got := ranks(Locate(in)) + ", "; !strings.HasPrefix(got, c.want) {
-			t.Errorf("%s: %s; want %s…", c.field, got, c.want)
+			t.Errorf("%s, made by %s: %s; want %s…", c.field, c.made, got, c.want)
 		}
 	}
 }
