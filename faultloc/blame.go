@@ -293,7 +293,7 @@ func statementsSince(in Input) map[string]bool {
 }
 
 func (r *Repair) evidence(in Input) Evidence {
-	e := Evidence{Kind: RepairCell, Mends: r, Created: r.Created, Orphans: r.Orphans, Hides: r.Hides, Dangles: r.Dangles, Given: r.Given, Flag: r.Flag}
+	e := Evidence{Kind: RepairCell, Mends: r, Created: r.Created, Follows: r.Follows, Orphans: r.Orphans, Hides: r.Hides, Dangles: r.Dangles, Given: r.Given, Flag: r.Flag}
 	in.cures(&e, r.cured)
 	return e
 }

@@ -315,6 +315,7 @@ type Evidence struct {
 	More       bool    // RepairCell: with the repairs of further cells that the statement wrote
 	Of         int     // of how many; Missing: see Often
 	Created    int     // and how many new ones there would be; -1: not counted
+	Follows    int     // RepairCell, Outdated, Instead: and so many more would ask for what the program would have done then
 	Orphans    int     // and how many nodes nothing would lead to any more
 	Hides      bool    // an experiment, only because a constraint would look at less
 	Unasked    bool    // RepairCell, Counterfactual, Swapped: nothing would be asked any more, and a later store should have answered
@@ -398,6 +399,7 @@ type Repair struct {
 	Target  graph.ObjID // Pointer: the object that Value points to, 0 for NULL
 	Cured   int         // of Input.Found
 	Created int         // new ones that there would be: fewer
+	Follows int         // and further ones of that node, which ask for what the program would have done then, as with one that nothing leads to any more
 	Hides   bool        // a constraint would look at less
 	Dangles bool        // the node that it would lead to leads to what was freed
 	Orphans int         // nodes that nothing would lead to any more

@@ -98,6 +98,7 @@ type outcome struct {
 	cured   []bool // by index in Found
 	n       int    // how many are
 	created int    // inconsistencies that are not there at the C-point
+	made    []eval.Instance
 }
 
 // try checks a hypothetical graph. It is not worth looking at where nothing is cured, or not by
@@ -110,7 +111,7 @@ func (l *lab) try(hypo mgpp.View, lead int) (o outcome, worth bool) {
 		return o, false
 	}
 	created = slices.DeleteFunc(created, l.goes)
-	o = outcome{cured: make([]bool, len(l.in.Found)), created: len(created)}
+	o = outcome{cured: make([]bool, len(l.in.Found)), created: len(created), made: created}
 	for _, inst := range cured {
 		if i, found := l.index[inst]; found {
 			o.cured[i] = true
@@ -280,7 +281,7 @@ func (l *lab) meant(suspects []Suspect, repairs []Repair) []Suspect {
 				hypo = l.in.History.Without(hypo, t)
 			}
 			hypo = r.on(hypo)
-			if o, ok := l.try(hypo, all); !ok || o.n != all || o.created > 0 || l.orphans(hypo, op.Addr, op.Size) > 0 {
+			if o, ok := l.try(hypo, all-r.Follows); !ok || o.n != all || o.created > r.Follows || l.orphans(hypo, op.Addr, op.Size) > 0 {
 				continue
 			}
 			known := len(suspects)
@@ -291,7 +292,7 @@ func (l *lab) meant(suspects []Suspect, repairs []Repair) []Suspect {
 			case s.has(Instead):
 				continue
 			}
-			s.Evidence = append(s.Evidence, Evidence{Kind: Instead, Cured: all, Of: all, Unread: true, Mends: r})
+			s.Evidence = append(s.Evidence, Evidence{Kind: Instead, Cured: all, Of: all, Follows: r.Follows, Unread: true, Mends: r})
 		}
 	}
 	return suspects
@@ -301,8 +302,8 @@ func (l *lab) meant(suspects []Suspect, repairs []Repair) []Suspect {
 func (l *lab) suits(r *Repair, t mgpp.Timestamp) bool {
 	op := l.in.History.Op(t)
 	c, ok := l.in.Cells.Cell(op.Addr, l.in.Model.View(t))
-	is, known := read(l.in.Model.View(t), op.Addr, r.Cell.Size)
-	if !ok || !known || c.Addr != op.Addr || c.Addr == r.Cell.Addr || c.Size != r.Cell.Size || int(op.Size) != c.Size || c.Pointer != r.Cell.Pointer || len(c.Parts) > 0 || !l.in.changed(t) {
+	is, known := read(l.in.Model.View(t), op.Addr, int(min(op.Size, 8)))
+	if !ok || !known || c.Addr != op.Addr || c.Addr == r.Cell.Addr || int(op.Size) != c.Size || c.Pointer != r.Cell.Pointer || len(c.Parts) > 0 || !l.in.changed(t) {
 		return false
 	}
 	if first := firstWrite(l.in, c, l.in.Cells.Object(c.Obj).Birth); first == 0 || first == t {
@@ -313,8 +314,8 @@ func (l *lab) suits(r *Repair, t mgpp.Timestamp) bool {
 	}
 	all := l.in.executions(t)
 	was, ok := read(l.in.Model.View(all[len(all)-1]-1), op.Addr, c.Size)
-	now, held := read(l.view, r.Cell.Addr, c.Size)
-	return ok && held && signed(is-was, c.Size) == signed(r.Value-now, c.Size)
+	now, held := read(l.view, r.Cell.Addr, r.Cell.Size)
+	return ok && held && signed(is-was, c.Size) == signed(r.Value-now, r.Cell.Size)
 }
 
 // executions are those of a store's instruction that wrote what it wrote, since the last healthy C-point and with nothing else in

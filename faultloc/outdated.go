@@ -29,7 +29,7 @@ func outdated(in Input, tb *contributions, suspects []Suspect, repairs []Repair)
 		if t == 0 || r != now && t >= now.lastChange(in) {
 			continue
 		}
-		e := Evidence{Kind: Outdated, Mends: r}
+		e := Evidence{Kind: Outdated, Mends: r, Follows: r.Follows}
 		in.cures(&e, r.cured)
 		if back := r.back(in); back > t && in.looksFor(Mirror) {
 			t = back // the one way was stored, and not the other

@@ -65,6 +65,9 @@ func (l *lab) repair(tb *contributions) []Repair {
 			break
 		}
 		r, ok := l.mend(c, moved)
+		if !ok {
+			r, ok = l.mendTold(c.Cell)
+		}
 		switch {
 		case !ok || r.Created > 0 && r.Orphans > 0:
 		case r.Created > 0:
@@ -148,6 +151,50 @@ func (l *lab) mend(c candidate, moved []uint64) (best Repair, ok bool) {
 	best.Flag = ok && !c.Pointer && signed(best.Value, c.Size)>>1 != 0 && l.flag(c.Cell)
 	return best, ok
 }
+
+// mendTold is the number with which all would hold that equations say a cell holds, where others of that node would break that say no other
+// number: with the right one the program would have gone on otherwise, as with a node that nothing leads to any more.
+func (l *lab) mendTold(c Cell) (r Repair, ok bool) {
+	m, can := l.in.Model.(sayer)
+	if !can || c.Pointer || len(c.Parts) > 0 || l.exhausted() {
+		return r, false
+	}
+	said := func(i eval.Instance, v mgpp.View) (value uint64, found bool) {
+		m.Says(i, v, func(addr trace.Addr, bits uint64) {
+			if addr == c.Addr {
+				value, found = bits, true
+			}
+		})
+		return value, found
+	}
+	var value uint64
+	for _, inc := range l.in.Found {
+		v, found := said(inc.Instance, l.view)
+		if !found || ok && v != value {
+			return r, false
+		}
+		value, ok = v, true
+	}
+	if !ok {
+		return r, false
+	}
+	hypo := l.with(c, value)
+	o, worth := l.try(hypo, anyLead)
+	if !worth || o.n < len(l.in.Found) || len(o.made) > maxFollows {
+		return r, false
+	}
+	for _, i := range o.made {
+		if _, told := said(i, hypo); told || !slices.Contains(i.Nodes[:], c.Obj) {
+			return r, false
+		}
+	}
+	r = Repair{Cell: c, Value: value, Cured: o.n, Follows: len(o.made), cured: o.cured}
+	r.Hides, r.Given = l.hides(hypo, r.cured), l.given(c) && !l.workedOut(c, value)
+	return r, !r.Hides
+}
+
+// maxFollows bounds what would ask for more with a number.
+const maxFollows = 4
 
 // bounds: a pointer says how far loops go, as the end of a vector does: with another one, an element that was broken is none any more. (Of the
 // first element that is not seen: an instance without a loop has the index 0, too, and is absent where a node is cut off from its root.)

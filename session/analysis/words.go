@@ -181,7 +181,7 @@ func (a *Analysis) why(s *faultloc.Suspect, best *faultloc.Evidence, out *report
 			if best.Bypassed {
 				return report.Sentence(a.evidence(s, *best))
 			}
-			return fmt.Sprintf("A field that was right until this change is not any more: had %s been stored beside it%s, %s would be gone and nothing else would break.", a.repair(best.Mends), a.until(best), ofAll(best.Cured, best.Of))
+			return fmt.Sprintf("A field that was right until this change is not any more: had %s been stored beside it%s, %s would be gone%s.", a.repair(best.Mends), a.until(best), ofAll(best.Cured, best.Of), harm(best))
 		case faultloc.Flip:
 			if len(out.Contributes) == 1 {
 				return fmt.Sprintf("This change broke %s, which held before.", out.Contributes[0])
@@ -432,9 +432,9 @@ func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 		return a.unlike(&e)
 	case faultloc.Outdated:
 		if e.Bypassed {
-			return fmt.Sprintf("it took a node out that was put in again after that, and left a pointer to it: had %s been stored beside it%s, %s would be gone and nothing else would break", a.repair(e.Mends), a.until(&e), ofAll(e.Cured, e.Of))
+			return fmt.Sprintf("it took a node out that was put in again after that, and left a pointer to it: had %s been stored beside it%s, %s would be gone%s", a.repair(e.Mends), a.until(&e), ofAll(e.Cured, e.Of), harm(&e))
 		}
-		return fmt.Sprintf("with %s stored beside it%s, %s would be gone and nothing else would break: it was right before", a.repair(e.Mends), a.until(&e), ofAll(e.Cured, e.Of))
+		return fmt.Sprintf("with %s stored beside it%s, %s would be gone%s: it was right before", a.repair(e.Mends), a.until(&e), ofAll(e.Cured, e.Of), harm(&e))
 	case faultloc.Last:
 		if e.Element {
 			return "it wrote the next element of the array"
@@ -612,6 +612,8 @@ func harm(e *faultloc.Evidence) string {
 		return ", but what it would lead to again leads to what was freed"
 	case e.Created < 0:
 		return ""
+	case e.Follows > 0:
+		return ", and what would break then asks for what would have come next"
 	}
 	return " and nothing else would break"
 }
