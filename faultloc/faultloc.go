@@ -352,7 +352,7 @@ type Evidence struct {
 	Bypassed   bool    // Outdated: it took the node out to which the field still leads, and which was put in elsewhere after that
 	Unanswered bool    // Outdated: no change of the count answers this one, and each other has its answer
 	Born       bool    // Flip: of births only, which ask what nothing has answered yet
-	Next       bool    // Crash: it came right behind a change beside which a store is missing that would mend all
+	Next       bool    // Crash: it came right behind a change beside which a store is missing that would mend all; Followed: right before it, by the same function
 	Filling    bool    // Crash: it came while a node was filled in to which nothing leads yet, and which lacks a field
 	Sole       bool    // Crash: nothing is broken
 	Read       WasRead // Followed: what the program read

@@ -73,9 +73,10 @@ func followed(in Input, suspects []Suspect) []Suspect {
 			if r != nil {
 				e.Survives, _ = r.Before(t)
 			}
+			e.Next = e.Read == ReadNull && x.Depth == 0 && t > in.Healthy && in.At-t < maxVain && in.Function != nil && in.function(t) == in.Function(in.Died)
 		}
-		if !in.attributed(t) || x.Depth > 1 && e.Read == ReadNumber && !e.Survives || !e.Sole && e.Read < ReadNowhere {
-			continue // all that there is leads somewhere, and what is broken explains most that is NULL
+		if !in.attributed(t) || x.Depth > 1 && e.Read == ReadNumber && !e.Survives || !e.Sole && e.Read < ReadNowhere && !(e.Read == ReadNull && x.Depth == 0 && t > in.Healthy) {
+			continue // all that there is leads somewhere, and what is broken explains most that is NULL, unless it was stored since all was whole
 		}
 		if e.Read == ReadNowhere && in.ReadFreed != nil {
 			// It may have been read from what the same call had freed.

@@ -121,3 +121,31 @@ func TestHolding(t *testing.T) {
 		}
 	}
 }
+
+// TestFollowedSoon: of a crash in the middle of a call that has broken something, who stored the NULL that the program followed is named, and
+// goes before the crash itself if that was right before, in the same function; not if all was whole since then.
+func TestFollowedSoon(t *testing.T) {
+	const spec = "struct item { struct item *next; long n; };\ntype item;\nno: item X; X.n == 0;\n"
+	for name, c := range map[string]struct {
+		run, function, want string
+	}{
+		"soon":      {"20: b.n = 7\n21: a.next = NULL", "die", "wrote 20, wrote 21, died 77, "},
+		"elsewhere": {"20: b.n = 7\n21: a.next = NULL", "", "wrote 20, died 77, wrote 21"},
+		"long ago":  {"", "die", "wrote 20, died 77"},
+	} {
+		w := newWorld(t, spec)
+		w.run("1: a = calloc item\n2: b = calloc item\n21: a.next = NULL\ncpoint\n")
+		if c.run == "" {
+			c.run = "20: b.n = 7"
+		}
+		w.run(c.run)
+		in := w.input()
+		in.Cut, in.Died = true, 77
+		in.Function = inFunctions(map[string][]int{"die": {77}, c.function: {21, 77}})
+		in.Ended = func() Rerun { return nil }
+		in.Led = func() []Read { return []Read{{Addr: w.block("a").addr, Size: 8, Of: -1, Before: in.At, Born: 1}} }
+		if got := ranks(Locate(in)) + ", "; !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}

@@ -60,7 +60,7 @@ func outdated(in Input, tb *contributions, suspects []Suspect, repairs []Repair)
 			own, call := r.until(in, t), r.sisterCalls(in, t)
 			e.Beside, e.Called = max(own, call), call > own
 		}
-		if e.Beside == 0 && !r.keptAbove(in, t) {
+		if e.Beside == 0 {
 			e.Beside = r.upToDate(in, t)
 		}
 		if w, often := r.renewed(in, t); w != 0 && in.looksFor(Renewed) {

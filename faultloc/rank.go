@@ -360,6 +360,8 @@ func (e Evidence) worth() int {
 		return worthGarbage
 	case Followed:
 		switch {
+		case !e.Sole && e.Next:
+			return worthNext
 		case !e.Sole:
 			return worthFlip
 		case e.Read == ReadAsked:

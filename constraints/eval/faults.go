@@ -344,7 +344,7 @@ func (c *Checker) onlyBase(t *check.NodeType) bool {
 
 // Unborn reports whether a type has had no node, nor is one that others derive from which have.
 func (c *Checker) Unborn(t *check.NodeType) bool {
-	return !c.g.EverBorn(t) && !c.globalOf(t) && !c.onlyBase(t)
+	return !c.g.EverBorn(t) && !c.g.Declared(t) && !c.onlyBase(t)
 }
 
 // hostOf is a type of which there were nodes, and that has one as a member, with the member's path: the nodes of a list of the C++ library have their
@@ -410,13 +410,4 @@ func cpointName(p check.CPoint) string {
 		return p.Func + ":exit"
 	}
 	return p.Func
-}
-
-func (c *Checker) globalOf(t *check.NodeType) bool {
-	for i := range c.spec.Globals {
-		if c.g.Object(c.g.Global(i)).Type == t && c.g.Global(i) != 0 {
-			return true
-		}
-	}
-	return false
 }

@@ -319,6 +319,16 @@ func (g *Graph) Live(t *check.NodeType, at mgpp.Timestamp, buf []ObjID) []ObjID 
 // EverBorn reports whether a type ever had an object.
 func (g *Graph) EverBorn(t *check.NodeType) bool { return g.pops[t.Index].count > 0 }
 
+// Declared reports whether an object in static memory is of a type.
+func (g *Graph) Declared(t *check.NodeType) bool {
+	for i := range g.spec.Globals {
+		if o := g.Global(i); o != 0 && g.Object(o).Type == t {
+			return true
+		}
+	}
+	return false
+}
+
 // born makes the objects of a new block: the one that its type declares, and
 // what is embedded in that. carried: the block has bytes already.
 func (g *Graph) born(id mgpp.NodeID, t mgpp.Timestamp, carried bool) {
