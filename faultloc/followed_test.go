@@ -127,21 +127,23 @@ func TestHolding(t *testing.T) {
 func TestFollowedSoon(t *testing.T) {
 	const spec = "struct item { struct item *next; long n; };\ntype item;\nno: item X; X.n == 0;\n"
 	for name, c := range map[string]struct {
-		run, function, want string
+		run  string
+		same bool
+		want string
 	}{
-		"soon":      {"20: b.n = 7\n21: a.next = NULL", "die", "wrote 20, wrote 21, died 77, "},
-		"elsewhere": {"20: b.n = 7\n21: a.next = NULL", "", "wrote 20, died 77, wrote 21"},
-		"long ago":  {"", "die", "wrote 20, died 77"},
+		"soon":      {"20: b.n = 7\n21: a.next = NULL", true, "wrote 20, wrote 21, died 77, "},
+		"elsewhere": {"20: b.n = 7\n21: a.next = NULL", false, "wrote 20, died 77, wrote 21"},
+		"long ago":  {"20: b.n = 7", true, "wrote 20, died 77"},
 	} {
 		w := newWorld(t, spec)
 		w.run("1: a = calloc item\n2: b = calloc item\n21: a.next = NULL\ncpoint\n")
-		if c.run == "" {
-			c.run = "20: b.n = 7"
-		}
 		w.run(c.run)
 		in := w.input()
 		in.Cut, in.Died = true, 77
-		in.Function = inFunctions(map[string][]int{"die": {77}, c.function: {21, 77}})
+		in.Function = inFunctions(map[string][]int{"set": {21}, "die": {77}})
+		if c.same {
+			in.Function = inFunctions(map[string][]int{"die": {21, 77}})
+		}
 		in.Ended = func() Rerun { return nil }
 		in.Led = func() []Read { return []Read{{Addr: w.block("a").addr, Size: 8, Of: -1, Before: in.At, Born: 1}} }
 		if got := ranks(Locate(in)) + ", "; !strings.HasPrefix(got, c.want) {
