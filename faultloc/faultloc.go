@@ -268,6 +268,7 @@ const (
 	Swapped        EvidenceKind = "swapped"        // with its operands the other way round, inconsistencies would be gone
 	Used           EvidenceKind = "used"           // it freed memory that the same call went on to use
 	Followed       EvidenceKind = "followed"       // it wrote what the program followed to where it died, and nothing is broken
+	Tallied        EvidenceKind = "tallied"        // up to there a number that a condition asked for was that of blocks
 	Garbage        EvidenceKind = "garbage"        // it freed memory, and then a pointer was stored that leads nowhere
 	Early          EvidenceKind = "early"          // it freed a node that was still linked
 	Freed          EvidenceKind = "freed"          // it freed memory in the call in which the run ended
@@ -358,6 +359,10 @@ type Evidence struct {
 	Read       WasRead // Followed: what the program read
 	Depth      int     // Followed: through so many pointers more it led there
 	ByAddress  bool    // Followed: it leads to where the program died; which way it came there is not known
+	Bytes      uint64  // Tallied: the size of the blocks
+	Moved      int64   // Tallied: so many came, below 0: went; 0: it stored the number itself
+	But        int64   // Tallied: so many more there were always than the number said
+	Falls      bool    // Tallied: the number has become less with the blocks, as none does that numbers them
 	Survives   bool    // Followed: with what was there before the program would not have died, and all would hold
 	Onward     bool    // RepairCell, Counterfactual: it counted on from a number that was wrong already
 	Unchanged  bool    // Doomed: the pointer was there already

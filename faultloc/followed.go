@@ -85,6 +85,9 @@ func followed(in Input, suspects []Suspect) []Suspect {
 			}
 		}
 		suspects = charge(in, suspects, t, e)
+		if e.Read == ReadAsked && e.Sole {
+			suspects = tallied(in, suspects, x)
+		}
 	}
 	return suspects
 }

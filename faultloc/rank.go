@@ -176,6 +176,7 @@ const (
 	worthNowhere  = 1000 // Followed: more than an experiment with another decision
 	worthSurvives = 260  // more than the crash itself
 	worthFollowed = 120
+	worthTallied  = 400 // more than the crash itself
 	worthStray    = 600
 	worthStrayed  = 1000
 	worthBasis    = 700 // in place of what the statements lose that counted on
@@ -356,6 +357,11 @@ func (e Evidence) worth() int {
 		return worthIdle
 	case Used:
 		return worthUsed
+	case Tallied:
+		if !e.Falls {
+			return worthFollowed
+		}
+		return worthTallied
 	case Garbage:
 		return worthGarbage
 	case Followed:
@@ -552,7 +558,7 @@ func (e Evidence) always() bool {
 }
 
 // evidenceOrder is the order in which evidence is shown.
-var evidenceOrder = [...]EvidenceKind{Counterfactual, RepairCell, Passed, Edited, Switched, Altered, Swapped, Instead, Basis, Stale, Taken, Dropped, Lost, Doomed, Used, Followed, Garbage, Early, Freed, Stray, Crossed, Crash, Unwritten, Habit, Renewed, Missing, Unlike, Outdated, Idle, Vain, Beside, Mirror, Last, Flip, Entered, Touch}
+var evidenceOrder = [...]EvidenceKind{Counterfactual, RepairCell, Passed, Edited, Switched, Altered, Swapped, Instead, Basis, Stale, Taken, Dropped, Lost, Doomed, Used, Tallied, Followed, Garbage, Early, Freed, Stray, Crossed, Crash, Unwritten, Habit, Renewed, Missing, Unlike, Outdated, Idle, Vain, Beside, Mirror, Last, Flip, Entered, Touch}
 
 // rank sorts by suspicion. Where the first settles the matter, those that
 // merely touched, or wrote what entered, are kept apart.

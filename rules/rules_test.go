@@ -72,7 +72,7 @@ var imports = []struct {
 	{"constraints/describe", true, "constraints/graph mgpp mgpp/coded trace types"},
 	{"constraints/eval", true, "constraints/check constraints/graph cxxname mgpp mgpp/coded parallel trace types"},
 	{"constraints/mine", true, "constraints/check constraints/eval constraints/graph constraints/syntax cxxname mgpp mgpp/coded trace types"},
-	{"faultloc", true, "constraints/eval constraints/graph mgpp trace"},
+	{"faultloc", true, "constraints/eval constraints/graph mgpp mgpp/coded trace"},
 	{"render/graphviz", true, ""},
 	{"render", true, "constraints/check constraints/describe constraints/graph mgpp render/graphviz trace"},
 	{"report", true, "cxxname"},

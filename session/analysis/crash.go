@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -139,6 +140,21 @@ func (a *Analysis) followed(s *faultloc.Suspect, e *faultloc.Evidence) string {
 		out += "; with what was there before, the call would have come to its end, and nothing would be broken" + experiment
 	}
 	return out
+}
+
+// tallied says what the number counted for which a condition asked.
+func tallied(e *faultloc.Evidence) string {
+	out := fmt.Sprintf("the condition by which the program ended itself asked for a number that %d stores had kept at how many blocks of %d bytes pointers lead to from there", e.Of, e.Bytes)
+	if e.But != 0 {
+		out += ", less one"
+	}
+	switch {
+	case e.Moved > 0:
+		return out + fmt.Sprintf("; this brought %d more, and no store of the number came with it", e.Moved)
+	case e.Moved < 0:
+		return out + fmt.Sprintf("; this took %d away, and no store of the number came with it", -e.Moved)
+	}
+	return out + "; this stored the number, and not as many blocks came or went"
 }
 
 // Limits of what is told of who stored in a cell before.

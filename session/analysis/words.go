@@ -187,6 +187,8 @@ func (a *Analysis) why(s *faultloc.Suspect, best *faultloc.Evidence, out *report
 				return fmt.Sprintf("This change broke %s, which held before.", out.Contributes[0])
 			}
 			return fmt.Sprintf("This change broke %s that held before.", report.Plural(best.Flips, "constraint instance", "constraint instances"))
+		case faultloc.Tallied:
+			return report.Sentence(tallied(best))
 		case faultloc.Garbage:
 			return "It freed memory, and after that a pointer was stored that leads to where nothing ever was: it was read from what had been freed."
 		case faultloc.Freed:
@@ -482,6 +484,8 @@ func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 		return "it freed memory that was used after that in the same call, at " + a.Symbols.Place(e.By) + experiment
 	case faultloc.Followed:
 		return a.followed(s, &e)
+	case faultloc.Tallied:
+		return tallied(&e)
 	case faultloc.Stale:
 		return "it freed a node, and a pointer to that was stored only afterwards: something still led to it"
 	case faultloc.Taken:
