@@ -64,6 +64,26 @@ const (
 // or jump leads, or of the arguments of a call those that lead there, or what the condition asked by which the program ended itself. Of what
 // nothing is known it tells nothing. calls is the thread in the function, and then in those around it, as each was when it made its call.
 func Led(w World, calls []Stopped) []Read {
+	b := innermost(w, calls)
+	if b == nil {
+		return nil
+	}
+	return reads(b.followed())
+}
+
+// Argument is the first argument of the call before which a stopped thread is, if that is known, and the memory on which it depends, the
+// nearest first.
+func Argument(w World, calls []Stopped) (value uint64, known bool, led []Read) {
+	b := innermost(w, calls)
+	if b == nil || b.back[0].Kind != x86.KindCall {
+		return 0, false, nil
+	}
+	x := b.register(x86.RDI, 0)
+	return x.value, x.known, reads([]*source{x.source})
+}
+
+// innermost is the way back from where a thread is stopped, nil if there is none.
+func innermost(w World, calls []Stopped) *backward {
 	var frames []*backward
 	memory, asked := map[uint64]*source{}, 0
 	for i := range calls {
@@ -82,7 +102,7 @@ func Led(w World, calls []Stopped) []Read {
 	if len(frames) == 0 {
 		return nil
 	}
-	return reads(frames[0].followed())
+	return frames[0]
 }
 
 // coded is an instruction of the function.

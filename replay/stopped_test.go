@@ -133,6 +133,25 @@ func TestLedEnds(t *testing.T) {
 	}
 }
 
+// TestArgument: what a function was given that ends the program, and where that was read.
+func TestArgument(t *testing.T) {
+	for _, level := range []string{"-O0", "-O2"} {
+		f, _ := compile(t, "led.c", level, "-fno-builtin", "-no-pie", "-fno-optimize-sibling-calls", "-fno-ipa-ra")
+		call := Call{Entry: f.funcs["text"], MaxSteps: 1000, Crash: Crash{PC: 1}}
+		c := New(f).begin(&call)
+		calls := f.stopped(t, c, c.die())
+		calls[0].Known &^= 1 << x86.RDI.DWARF()
+		value, known, led := Argument(f, calls)
+		if !known || value != 0x880 || len(led) == 0 || f.variable(led[0].Addr) != "second+24" {
+			t.Errorf("%s: %#x, %t, %+v", level, value, known, led)
+		}
+		calls[0].PC = calls[0].Lo // no call
+		if _, known, led := Argument(f, calls); known || led != nil {
+			t.Errorf("%s: of what is no call %+v", level, led)
+		}
+	}
+}
+
 // stopped is a run where it died, in its calls. Of the registers of those around it only what a function leaves as it was is known.
 func (f *file) stopped(t *testing.T, c *cpu, regs [][16]uint64) (out []Stopped) {
 	at := regs[0][rsp] - 128

@@ -228,7 +228,7 @@ func (c *Checker) badFree(a *mgpp.Anomaly) {
 	case mgpp.FreeTwice:
 		c.fault(op, "double free", n, fmt.Sprintf("%s of %s, which is freed already", how, c.blockName(n, a.Addr)))
 	case mgpp.FreeInside:
-		if !standardFree(a.Name) && (n.Global != 0 || standard(n.Alloc)) {
+		if !StandardFree(a.Name) && (n.Global != 0 || standard(n.Alloc)) {
 			return // so a pool of the program's own is filled, out of its array or chunk
 		}
 		c.fault(op, "invalid free", n, fmt.Sprintf("%s of an address inside %s", how, c.blockName(n, a.Addr)))
@@ -236,27 +236,30 @@ func (c *Checker) badFree(a *mgpp.Anomaly) {
 }
 
 // Aborted takes note of the program's having ended itself in a statement of a thread. If that freed what never was a block, the last
-// thing that the thread freed so, the allocator did not know it either.
-func (c *Checker) Aborted(thread trace.ThreadID, pc trace.Addr) {
+// thing that the thread freed so, the allocator did not know it either. It reports whether that is so.
+func (c *Checker) Aborted(thread trace.ThreadID, pc trace.Addr) bool {
 	h, ok := c.hist.(faultHistory)
-	if !ok || c.spec.MemoryFaults.NoDoubleFree {
-		return
+	if !ok {
+		return false
 	}
 	list := h.Anomalies()
 	i := len(list) - 1
 	for i >= 0 && list[i].Thread != thread {
 		i--
 	}
-	if i < 0 || list[i].Kind != mgpp.FreeUnknown || list[i].PC != pc || !standardFree(list[i].Name) {
-		return
+	if i < 0 || list[i].Kind != mgpp.FreeUnknown || list[i].PC != pc || !StandardFree(list[i].Name) {
+		return false
 	}
 	a := &list[i]
-	how := a.Name
-	if how == "" {
-		how = "free"
+	c.Refused(mgpp.Op{Time: a.Time, Thread: a.Thread, PC: a.PC, Name: a.Name}, a.Addr)
+	return true
+}
+
+// Refused takes note of a free of what no allocator has given out, with which the C library has ended the program.
+func (c *Checker) Refused(op mgpp.Op, addr trace.Addr) {
+	if !c.spec.MemoryFaults.NoDoubleFree {
+		c.fault(op, "invalid free", mgpp.Node{}, fmt.Sprintf("%s of %#x, which no allocator has given out", cmp.Or(op.Name, "free"), uint64(addr)))
 	}
-	op := mgpp.Op{Time: a.Time, Thread: a.Thread, PC: a.PC, Name: a.Name}
-	c.fault(op, "invalid free", mgpp.Node{}, fmt.Sprintf("%s of %#x, which no allocator has given out", how, uint64(a.Addr)))
 }
 
 func (c *Checker) fault(op mgpp.Op, kind string, n mgpp.Node, reason string) {
@@ -321,9 +324,9 @@ func standard(alloc string) bool {
 	return strings.HasPrefix(alloc, "operator new") || strings.HasPrefix(alloc, "_Zn")
 }
 
-// standardFree: what frees is no function of the program's own that was declared, but the
+// StandardFree: what frees is no function of the program's own that was declared, but the
 // C library's or one that replaces it under a prefix.
-func standardFree(name string) bool {
+func StandardFree(name string) bool {
 	for _, prefix := range [...]string{"__interceptor_", "___interceptor_", "je_", "tc_", "mi_", "__libc_"} {
 		name = strings.TrimPrefix(name, prefix)
 	}

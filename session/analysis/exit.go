@@ -57,7 +57,9 @@ func (a *Analysis) Signalled(ev *trace.Event) {
 					d.pc = ev.PC
 				}
 				if d.aborted {
-					a.Checker.Aborted(ev.Thread, at)
+					if !a.Checker.Aborted(ev.Thread, at) {
+						a.mayRefuse(ev.Thread)
+					}
 				}
 			}
 		}

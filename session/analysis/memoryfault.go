@@ -11,7 +11,9 @@ import (
 	"mgtrace/constraints/graph"
 	"mgtrace/mgpp"
 	"mgtrace/mgpp/coded"
+	"mgtrace/replay"
 	"mgtrace/report"
+	"mgtrace/session/rerun"
 	"mgtrace/trace"
 )
 
@@ -39,6 +41,9 @@ func (a *Analysis) blame(c *report.CPoint, f *eval.MemoryFault) {
 	other, first, ok := a.freedBy(f)
 	if !ok {
 		other, first, ok = a.allocatedBy(f)
+	}
+	if !ok {
+		other, ok = a.gaveFreed(f)
 	}
 	if ok {
 		other.Contributes = s.Contributes
@@ -321,6 +326,73 @@ func (a *Analysis) allocatedBy(f *eval.MemoryFault) (s report.Suspect, first, ok
 	s = a.accomplice(n.Birth, fmt.Sprintf("it allocated %s, where %s takes %d", report.Plural(int(n.Size), "byte", "bytes"), o.Type.Name, o.Type.Layout.Size))
 	s.Why = report.Sentence(s.Evidence[0])
 	return s, true, true
+}
+
+// mayRefuse reports a free of what lies in a file or on the stack, with which the C library has ended the program, if that was not recorded:
+// with a specification frees are not of what can be no node.
+func (a *Analysis) mayRefuse(thread trace.ThreadID) {
+	addr, by, _, ok := a.freeing()
+	if !ok {
+		return
+	}
+	_, file := a.Symbols.Image(addr)
+	if off := uint64(addr) - a.died.stack.Base; !file && off >= uint64(len(a.died.stack.Stack)) {
+		return // what is on the heap may be a block that nobody has told of
+	}
+	op := mgpp.Op{Time: a.Hist.Now(), Thread: thread, PC: a.died.at}
+	if strings.Contains(by, "realloc") {
+		op.Name = "realloc"
+	}
+	a.Checker.Refused(op, addr)
+}
+
+// freeing is what the program freed, and by which function of a library, when that ended it, and the memory where it had that from, if
+// its registers and its code tell.
+func (a *Analysis) freeing() (addr trace.Addr, by string, from []replay.Read, ok bool) {
+	calls, by := a.died.calledIn(a.Symbols)
+	if by == "" || !eval.StandardFree(by) || len(calls) == 0 || !a.died.aborted {
+		return 0, "", nil, false
+	}
+	value, ok, from := rerun.Argument(a.program(nil), a.Hist.Now(), calls)
+	return trace.Addr(value), by, from, ok
+}
+
+// gaveFreed is who stored the pointer to what no allocator has given out, and was freed. Where it is not known which pointer that was, it
+// is who was the last to store one that leads there.
+func (a *Analysis) gaveFreed(f *eval.MemoryFault) (s report.Suspect, ok bool) {
+	if f.Kind != "invalid free" || f.PC != a.died.at {
+		return s, false
+	}
+	addr, _, from, ok := a.freeing()
+	if !ok {
+		return s, false
+	}
+	t, what := mgpp.Timestamp(0), "it stored the pointer that was freed"
+	if len(from) > 0 && from[0].Depth == 0 {
+		at := trace.Addr(from[0].Addr)
+		if is, known := mgpp.Number(a.Hist.At(f.Time), at, 8); known && is == uint64(addr) {
+			t = a.Hist.LastWrite(at, 8, f.Time)
+		}
+	} else {
+		t, what = a.lastStored(uint64(addr), f.Time), "it stored a pointer to what was freed"
+	}
+	if op := a.Hist.Op(t); op.PC == 0 || op.Kind == mgpp.OpBirth {
+		return s, false
+	}
+	s = a.accomplice(t, what)
+	s.Why = report.Sentence(what)
+	return s, true
+}
+
+// lastStored is the last store of a value up to a time, 0 if there is none.
+func (a *Analysis) lastStored(value uint64, t mgpp.Timestamp) mgpp.Timestamp {
+	var op mgpp.Brief
+	for end := t; t > 0 && end-t < maxScanned; t-- {
+		if a.Hist.Brief(t, &op); op.Kind == mgpp.OpStore && op.Size == 8 && op.Valued && op.Value == value {
+			return t
+		}
+	}
+	return 0
 }
 
 // accomplice is the statement of another operation that has its part in what a suspect did.

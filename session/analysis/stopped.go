@@ -79,20 +79,25 @@ const (
 
 // around is the thread at the statement in which the program died, and where it made the calls around that, as far as that is known.
 func (d *death) around(symbols *symbol.Table) (out []replay.Stopped) {
+	out, _ = d.calledIn(symbols)
+	return out
+}
+
+// calledIn is that, and the function of a library that was called there, "" if none was.
+func (d *death) calledIn(symbols *symbol.Table) (out []replay.Stopped, library string) {
 	if d.regs.Known == 0 {
-		return nil
+		return nil, ""
 	}
 	regs := d.regs
 	_, _, code := symbols.File(regs.PC())
 	if !code { // a call led there
 		var word [8]byte
 		if !d.stack.Read(regs.SP(), word[:]) {
-			return nil
+			return nil, ""
 		}
 		regs.Set(objfile.RegPC, binary.LittleEndian.Uint64(word[:])-1)
 		regs.Set(objfile.RegSP, regs.SP()+8)
 	}
-	called := "" // by the function that comes next
 	for _, l := range objfile.Unwind(regs, maxUnwound, symbols.File, d.stack.Read) {
 		at := l.Lookup()
 		f, bias, ok := symbols.File(at)
@@ -101,20 +106,22 @@ func (d *death) around(symbols *symbol.Table) (out []replay.Stopped) {
 		}
 		fn, ok := f.FuncAt(at - bias)
 		if len(out) == maxStopped || len(out) == 0 && trace.Addr(at) != d.at {
-			called = fn.Name
+			if len(out) == 0 {
+				library = fn.Name
+			}
 			continue
 		}
-		if !ok || fn.Size == 0 || d.aborted && len(out) == 0 && !endsAll(called) {
+		if !ok || fn.Size == 0 {
 			break
 		}
 		s := d.stack
 		s.PC, s.Regs, s.Known, s.Lo, s.Hi = at, [16]uint64(l.Regs.R[:16]), l.Regs.Known, bias+fn.Addr, bias+fn.Addr+fn.Size
-		if s.Ends = d.aborted; len(out) == 0 {
+		if s.Ends = d.aborted && endsAll(library); len(out) == 0 {
 			s.Fault, s.Astray, s.Divides = uint64(d.fault), !code, d.divides
 		}
 		out = append(out, s)
 	}
-	return out
+	return out, library
 }
 
 // endsAll: a function ends the program whenever it is called, as what assert calls. Others end it because of what they were given.
@@ -125,7 +132,7 @@ func endsAll(name string) bool {
 // led is the memory by which the program came to where it died, as its registers then, its stack and its code tell.
 func (a *Analysis) led(at mgpp.Timestamp) []faultloc.Read {
 	calls := a.died.around(a.Symbols)
-	if len(calls) == 0 || a.Typing == nil {
+	if len(calls) == 0 || a.Typing == nil || a.died.aborted && !calls[0].Ends {
 		return nil
 	}
 	return a.reads(rerun.Led(a.program(nil), at, calls), func(*replay.Read) mgpp.Timestamp { return at })
