@@ -43,6 +43,9 @@ func (a *Analysis) blame(c *report.CPoint, f *eval.MemoryFault) {
 		other, first, ok = a.allocatedBy(f)
 	}
 	if !ok {
+		other, first, ok = a.tooSmall(f)
+	}
+	if !ok {
 		other, ok = a.gaveFreed(f)
 	}
 	if ok {
