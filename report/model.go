@@ -137,7 +137,7 @@ type Audit struct {
 // CPoint is one consistency point with what is inconsistent there.
 type CPoint struct {
 	Kind            string          `json:"kind"`            // crash, exit, entry, return, line
-	Fault           string          `json:"fault,omitempty"` // Kind line: a memory fault of that statement ("use after free"); Kind crash: Crash, where nothing is inconsistent
+	Fault           string          `json:"fault,omitempty"` // Kind line: a memory fault of that statement ("use after free"), or Circle; Kind crash: Crash, where nothing is inconsistent
 	Core            bool            `json:"-"`               // Kind crash: as a core file has it
 	Function        string          `json:"function"`
 	File            string          `json:"file"`
@@ -283,6 +283,9 @@ func (e *Exit) Died() string {
 func (r *Report) Found() bool {
 	return slices.ContainsFunc(r.CPoints, func(c CPoint) bool { return c.Fault != Crash })
 }
+
+// Circle is the CPoint.Fault of a loop that never ends, since it goes round in a circle of pointers.
+const Circle = "circle"
 
 // Crash is the CPoint.Fault of a crash at which nothing is inconsistent.
 const Crash = "crash"

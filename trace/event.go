@@ -70,7 +70,7 @@ const (
 
 	KindPassed // memory on Thread's stack, or text elsewhere, at Addr held Data when the watched function of its next KindCall was entered: an argument leads there. Addr 0: Data is what the registers of floating-point arguments held, 8 bytes of each. GivenAddr: Data is what the integer arguments of the thread's open call were, which is inlined, as the debug information has it, 8 bytes of each, 0 where it tells nothing
 	KindQuiet  // calls of functions that nobody named (Func.Beside) are not told from here on
-	KindHeld   // Thread was at PC when the recording was about to end the program (Name: why); Stack: the return addresses of the calls around that
+	KindHeld   // Thread was at PC when the recording was about to end the program (Name: why); Stack: the return addresses of the calls around that; Args: what the innermost call of the program's own held that may be pointers
 	KindWild   // when the program was held at its crash, the word at Addr was Data: near what a register of Thread held that leads to no memory, or near an address of such a word or of another register
 	kindEnd
 )

@@ -113,7 +113,7 @@ var kindSpecs = [NumKinds]kindSpec{
 	KindPassed:      {"passed", "memory on the thread's stack, or text elsewhere, at addr held data when the watched function of its next call was entered: an argument leads there; addr 0: what the registers of floating-point arguments held, 8 bytes of each; addr 1: what the integer arguments of the thread's open call were, which is inlined, 8 bytes of each, as the debug information has them, 0 where it tells nothing", set(fieldAddr, fieldSize, fieldData)},
 	KindMemory:      {"memory", "memory at addr held data when the program was held at its crash or end, for an audit; size 0: that was all", set(fieldAddr, fieldSize, fieldData)},
 	KindQuiet:       {"quiet", "calls of functions that nobody named are not told from here on; those that were open are told as unwound", 0},
-	KindHeld:        {"held", "the thread was at pc when the recording was about to end the program (name: why)", set(fieldName, fieldStack)},
+	KindHeld:        {"held", "the thread was at pc when the recording was about to end the program (name: why); args: what may be pointers of what registers and the stack held in its innermost call of the program's own; none in older traces", set(fieldName, fieldStack, fieldArgs)},
 	KindWild:        {"wild", "when the program was held at its crash, the word at addr was data: near what a register of the thread held that leads to no memory, or near an address of such a word or of another register", set(fieldAddr, fieldSize, fieldData)},
 }
 

@@ -72,6 +72,7 @@ type Analysis struct {
 	signal     *report.Exit // the last fault or fatal signal, or where mgtrace ended the program
 	running    bool         // a thread that mgtrace ended was in the program's own code
 	died       death        // how the program died, as far as that is its own doing
+	grasped    []inHand     // what threads held when the program was ended
 	wild       wild         // the words of memory by which it may have come there
 	tried      call         // that experiments were made with last
 	audit      *report.Audit

@@ -148,6 +148,7 @@ func (a *Analysis) heldAt(ev *trace.Event) {
 	if f.File == "" {
 		return
 	}
+	a.keepInHand(ev, at)
 	s := a.Statement(at, append([]trace.Addr{at + 1}, calls...))
 	a.Exit.Threads = append(a.Exit.Threads, report.Thread{Thread: uint32(ev.Thread), Place: report.Place{File: s.File, Line: s.Line, Function: s.Function, Text: s.Source}, Callers: s.Callers})
 	if len(a.Exit.Threads) == 1 || !a.running && at == ev.PC {

@@ -68,6 +68,9 @@ func (a *Analysis) Finish(ctx context.Context, r *report.Report) error {
 	if c, ok := a.crashed(); ok {
 		r.CPoints = append(r.CPoints, c)
 	}
+	if c, ok := a.circle(); ok {
+		r.CPoints = append(r.CPoints, c)
+	}
 	a.summarise(r)
 	if a.o.Film {
 		r.Sources = a.sourcesOf(r)
