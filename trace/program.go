@@ -109,7 +109,7 @@ type Func struct {
 
 // Exits reports whether an event is a call of the C library's exit, by which the program ends as it should.
 func (p *Program) Exits(ev *Event) bool {
-	return ev.Kind == KindCall && ev.Aux > 0 && ev.Aux <= uint64(len(p.Funcs)) && p.Funcs[ev.Aux-1].End
+	return p != nil && ev.Kind == KindCall && ev.Aux > 0 && ev.Aux <= uint64(len(p.Funcs)) && p.Funcs[ev.Aux-1].End
 }
 
 // Point is a watched source line, C-POINT mark, or boundary of an inlined

@@ -105,7 +105,7 @@ type pointRule struct {
 // recorded.
 func NewSchedule(spec *check.Spec, prog *trace.Program) *Schedule {
 	s := &Schedule{
-		spec: spec, prog: prog,
+		spec: spec, prog: prog, faults: trace.Faults{Program: prog},
 		points:  map[trace.PointID]pointRule{},
 		reached: make([]bool, len(spec.CPoints)),
 	}

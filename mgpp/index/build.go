@@ -62,12 +62,13 @@ func NewBuilder(path string, mode os.FileMode, r *trace.Reader) (*Builder, error
 	if err != nil {
 		return nil, fmt.Errorf("index: %w", err)
 	}
+	prog := r.Program()
 	b := &Builder{
 		path: path, mode: mode.Perm(), file: f, out: newOutput(f), of: r.Fingerprint(), trace: r.Directory(), names: r.Names, chunks: r.Chunks(),
 		hist:  mgpp.New(mgpp.Options{NodesOnly: true, StacksStay: true}),
 		kinds: make([]uint64, trace.NumKinds), cells: newCells(), perPC: map[trace.Addr]uint64{}, images: map[uint64]struct{}{},
 		cellRows: newSorter(5, dir), pcRows: newSorter(3, dir), keptRows: newSorter(3, dir), deaths: newSorter(2, dir),
-		found: newFound(dir), chunk: -1, long: longBytes,
+		found: newFound(dir), chunk: -1, long: longBytes, faults: trace.Faults{Program: &prog},
 	}
 	b.err = b.out.head()
 	return b, nil
@@ -183,7 +184,7 @@ func (b *Builder) endRun() {
 func (b *Builder) Stores(run *trace.Stores) error {
 	b.begin()
 	b.kinds[trace.KindStore] += uint64(len(run.Recs))
-	b.faults.GoesOn(run.Thread)
+	b.faults.Stores(run)
 	if err := b.hist.Room(len(run.Recs)); err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"mgtrace/session/allocfree"
 	"mgtrace/session/analysis"
 	"mgtrace/session/recording"
+	"mgtrace/trace"
 )
 
 // Options say what all questions to a trace have in common.
@@ -126,7 +127,7 @@ func askOnce(path string, o Options, question func(*Queries) error) error {
 // build takes the whole history into memory.
 func (q *Queries) build(t *queryTyping) error {
 	hist := mgpp.New(mgpp.Options{})
-	run := &builtRun{rec: q.Recording, hist: hist, calls: query.NewCalls(&q.Recording.Prog), total: q.Recording.Reader.EventCount(), ceiling: ceiling{limit: q.Options.Memory}}
+	run := &builtRun{rec: q.Recording, hist: hist, calls: query.NewCalls(&q.Recording.Prog), faults: trace.Faults{Program: &q.Recording.Prog}, total: q.Recording.Reader.EventCount(), ceiling: ceiling{limit: q.Options.Memory}}
 	tr, err := q.Recording.FeedAhead(context.Background(), run)
 	if err != nil {
 		return err

@@ -86,7 +86,7 @@ func (r *builtRun) Sites(sites []trace.StoreSite) error { r.sites = sites; retur
 // Stores implements capture.Sink.
 func (r *builtRun) Stores(run *trace.Stores) error {
 	r.kinds[trace.KindStore] += uint64(len(run.Recs))
-	r.faults.GoesOn(run.Thread)
+	r.faults.Stores(run)
 	r.seen.Lasted = max(r.seen.Lasted, run.Wall)
 	r.events += uint64(len(run.Recs))
 	if err := r.room(); err != nil {
@@ -152,7 +152,7 @@ type Moments struct{ run builtRun }
 
 // NewMoments are the times of a history; whoever builds it gives each event to Note too.
 func NewMoments(rec *recording.Recording, h *mgpp.History) *Moments {
-	return &Moments{builtRun{rec: rec, hist: h, calls: query.NewCalls(&rec.Prog)}}
+	return &Moments{builtRun{rec: rec, hist: h, calls: query.NewCalls(&rec.Prog), faults: trace.Faults{Program: &rec.Prog}}}
 }
 
 // Note takes down what happens when; the history has the event.

@@ -110,9 +110,7 @@ func (in *intake) Stores(run *trace.Stores) error {
 	if over, err := in.ceased(run.Thread, run.Wall); over {
 		return err
 	}
-	if len(run.Recs) > run.Calls { // a call may be of exit
-		in.faults.GoesOn(run.Thread)
-	}
+	in.faults.Stores(run)
 	if in.full != nil {
 		if err := in.full.event(&trace.Event{Kind: trace.KindStore, Thread: run.Thread, Wall: run.Wall}); err != nil {
 			return err
@@ -162,9 +160,7 @@ func (in *intake) Event(ev *trace.Event) error {
 	if in.heed != nil && (ev.Kind == trace.KindAlloc || ev.Kind == trace.KindRealloc) {
 		in.heed(ev.Stack, ev.Size, in.tell)
 	}
-	if !in.Prog.Exits(ev) { // who handles a fault may exit
-		in.faults.Event(ev)
-	}
+	in.faults.Event(ev)
 	if ev.Kind == trace.KindSignal && ev.Flags&trace.FlagHandled != 0 {
 		in.lock()
 		(*Program)(in).goesAstray(int(ev.Aux), ev.Thread, ev.Args, uint64(ev.PC))

@@ -117,6 +117,7 @@ type Program struct {
 // it returns; nothing of its own has run. The caller closes it.
 func Launch(ctx context.Context, o Options) (l *Program, err error) {
 	l = &Program{o: o}
+	l.faults.Program = &l.Prog
 	names, err := enginesFor(&o.Capture)
 	if err != nil {
 		return nil, err

@@ -25,6 +25,7 @@ import (
 // an engine. The process is stopped when it returns.
 func Seize(ctx context.Context, pid int, o Options) (l *Program, err error) {
 	l = &Program{o: o}
+	l.faults.Program = &l.Prog
 	if _, err := enginesFor(&o.Capture); err != nil {
 		return nil, err
 	}
