@@ -34,7 +34,9 @@ func newLocate(s streams) *cobra.Command {
 				hugePages(min(forHistory, 6*uint64(f.Size()))) // 20 bytes a change, 3.5 in a packed trace
 			}
 			collectLate()
-			r, err := session.Locate(c.Context(), args[0], sl.apply(s, out.wants(an.options())))
+			ctx, done := session.Endable(c.Context())
+			defer done()
+			r, err := session.Locate(ctx, args[0], sl.apply(s, out.wants(an.options())))
 			if err != nil {
 				return err
 			}
@@ -70,7 +72,9 @@ recorded history, or on the heap of a core file, which has no history.`,
 			if err := an.allocFree.check(); err != nil {
 				return err
 			}
-			r, err := session.Check(c.Context(), args[0], program, out.wants(an.options()))
+			ctx, done := session.Endable(c.Context())
+			defer done()
+			r, err := session.Check(ctx, args[0], program, out.wants(an.options()))
 			if err != nil {
 				return err
 			}

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"mgtrace/session"
 	"mgtrace/session/specfile"
 )
 
@@ -27,12 +29,14 @@ func newSpec(s streams) *cobra.Command {
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
 			program := ""
 			if len(args) == 2 {
 				program = args[1]
 			}
-			summary, err := specfile.Describe(args[0], program, debugDirs)
+			ctx, done := session.Endable(c.Context())
+			defer done()
+			summary, err := until(ctx, func() (string, error) { return specfile.Describe(args[0], program, debugDirs) })
 			if err != nil {
 				return err
 			}
@@ -43,4 +47,23 @@ func newSpec(s streams) *cobra.Command {
 	addRepeated(check, &debugDirs, "debug-dir", "look for separate debug files below `DIR` too (repeatable)")
 	spec.AddCommand(check, newSpecInit(s))
 	return spec
+}
+
+// until is what do returns, if it does before the context ends: large debug information takes long to read.
+func until(ctx context.Context, do func() (string, error)) (string, error) {
+	type result struct {
+		text string
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		text, err := do()
+		done <- result{text, err}
+	}()
+	select {
+	case r := <-done:
+		return r.text, r.err
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
 }
