@@ -1,6 +1,7 @@
 package mgpp
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
@@ -124,6 +125,8 @@ func (g *generator) write() trace.Event {
 		e.Kind, e.Data = trace.KindUnread, nil
 	case 1:
 		e.Flags, e.Data = trace.FlagPartial, g.data(n/2)
+	case 2:
+		e.Name, e.Flags, e.Data = "memset", trace.FlagPartial, bytes.Repeat(g.data(1), n/2)
 	default:
 		e.Data = g.data(n)
 	}

@@ -202,7 +202,11 @@ func (h *History) fetch(t uint32, addr uint64, b *Bytes, i, n int) {
 	case shapeWide:
 		w := h.ops.wides.at(int(h.ops.word(t)))
 		k := 0
-		if off < w.known {
+		if w.fill {
+			for b := h.ops.arena.get(w.data, 1)[0]; k < n; k++ {
+				dst[k] = b
+			}
+		} else if off < w.known {
 			k = copy(dst, h.ops.arena.get(w.data, w.known)[off:])
 		}
 		setAll(ok[:k], true)

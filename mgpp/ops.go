@@ -43,9 +43,10 @@ type wide struct {
 	data       arenaRef
 	known      uint64 // bytes at data: the rest of size is unknown
 	mark       int
+	fill       bool // all of size is the one byte at data, and known
 }
 
-const wideBytes = 40
+const wideBytes = 48
 
 // move is what a realloc carried over. The history still has it where it was, in the old
 // node as it was just before its death.

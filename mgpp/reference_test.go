@@ -1,6 +1,7 @@
 package mgpp
 
 import (
+	"bytes"
 	"maps"
 	"slices"
 
@@ -205,7 +206,11 @@ func (r *reference) write(e *trace.Event) {
 		return
 	}
 	kind := map[trace.Kind]OpKind{trace.KindStore: OpStore, trace.KindBulk: OpBulk, trace.KindSyscall: OpBulk, trace.KindUnread: OpUnread}[e.Kind]
-	t, g := r.op(refOp{kind: kind, addr: lo, size: e.Size, data: slices.Clone(e.Data), stray: stray})
+	data := slices.Clone(e.Data)
+	if b, ok := e.Fill(); ok {
+		data = bytes.Repeat([]byte{b}, int(e.Size))
+	}
+	t, g := r.op(refOp{kind: kind, addr: lo, size: e.Size, data: data, stray: stray})
 	for id, n := range g {
 		if n.start >= hi || lo >= n.end() {
 			continue
@@ -213,8 +218,8 @@ func (r *reference) write(e *trace.Event) {
 		n.bytes = slices.Clone(n.bytes)
 		for a := max(lo, n.start); a < min(hi, n.end()); a++ {
 			b := refByte{newest: t, origin: t}
-			if i := a - lo; i < uint64(len(e.Data)) {
-				b.val, b.ok = e.Data[i], true
+			if i := a - lo; i < uint64(len(data)) {
+				b.val, b.ok = data[i], true
 			}
 			n.bytes[a-n.start] = b
 		}

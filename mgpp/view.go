@@ -257,7 +257,11 @@ func (h *History) wordOf(t uint32, addr uint64) (value uint64, known bool) {
 	case shapeWords:
 		return h.ops.words.word(h.ops.value(t), off), true
 	case shapeWide:
-		if w := h.ops.wides.at(int(h.ops.word(t))); off+8 <= w.known {
+		w := h.ops.wides.at(int(h.ops.word(t)))
+		if w.fill && off+8 <= w.size {
+			return uint64(h.ops.arena.get(w.data, 1)[0]) * 0x0101010101010101, true
+		}
+		if off+8 <= w.known {
 			return binary.LittleEndian.Uint64(h.ops.arena.get(w.data, w.known)[off:]), true
 		}
 	}

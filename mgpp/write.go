@@ -183,7 +183,9 @@ func (h *History) addWrite(ev *trace.Event, addr, size uint64, stray bool) uint3
 		s.shape = shapeWide
 		i, w := h.ops.wides.next()
 		w.addr, w.size, w.known = addr, size, uint64(len(data))
-		if len(data) > 0 {
+		if b, fill := ev.Fill(); fill {
+			w.known, w.fill, w.data = size, true, h.ops.arena.add([]byte{b})
+		} else if len(data) > 0 {
 			w.data = h.ops.arena.add(data)
 		}
 		t = h.ops.addAt(&s, 0, uint32(i), 0, ev.Wall)

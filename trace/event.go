@@ -1,6 +1,9 @@
 package trace
 
-import "strings"
+import (
+	"bytes"
+	"strings"
+)
 
 // Addr is a virtual address in the traced process.
 type Addr uint64
@@ -103,7 +106,7 @@ type Flags uint16
 const (
 	FlagZeroed   Flags = 1 << iota // Alloc: the block is zero (calloc, fresh mmap)
 	FlagAtomic                     // Store: a locked instruction or exchange
-	FlagPartial                    // Bulk, Syscall: Data is only the first bytes of Size
+	FlagPartial                    // Bulk, Syscall: Data is only the first bytes of Size; see Event.Fill
 	FlagRMW                        // Store: read-modify-write
 	FlagLate                       // Store: value was read at the thread's next stop, not at the instruction itself
 	FlagInline                     // Line: belongs to an inlined instance. Call: made in an inlined instance of the function itself
@@ -144,6 +147,15 @@ type Event struct {
 	Data    []byte
 	Args    []uint64
 	Stack   []Addr
+}
+
+// Fill is the byte that a call wrote to all of Size, if that is what its function does and only the first bytes are known.
+func (e *Event) Fill() (b byte, ok bool) {
+	if e.Kind != KindBulk || e.Flags&FlagPartial == 0 || len(e.Data) < 8 || e.Name != "memset" && e.Name != "__memset_chk" {
+		return 0, false
+	}
+	b = e.Data[0]
+	return b, bytes.Count(e.Data, e.Data[:1]) == len(e.Data) // else another thread has written there meanwhile
 }
 
 // FuncID indexes Program.Funcs, PointID Program.Points, GlobalID

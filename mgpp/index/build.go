@@ -273,9 +273,10 @@ func (b *Builder) Event(ev *trace.Event) error {
 // get what it wrote, so that their rows have what the chunk left there.
 func (b *Builder) write(ev *trace.Event, t uint32) {
 	addr, size, data := extent(ev)
-	lo, hi := cut(addr, size, data, b.long, func(addr, size uint64, data []byte) { b.cells.write(addr, size, data, t) })
+	_, fill := ev.Fill()
+	lo, hi := cut(addr, size, data, fill, b.long, func(addr, size uint64, data []byte) { b.cells.write(addr, size, data, t) })
 	if lo < hi {
-		b.cells.overwrite(lo, hi, data[min(lo-addr, uint64(len(data))):], t)
+		b.cells.overwrite(lo, hi, data[min(lo-addr, uint64(len(data))):], fill, t)
 		b.longRows = append(b.longRows, row{uint64(t), lo, hi})
 	}
 }

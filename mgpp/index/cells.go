@@ -1,6 +1,9 @@
 package index
 
-import "math/bits"
+import (
+	"bytes"
+	"math/bits"
+)
 
 // cells is what the operations of a chunk leave in memory, by word of 8 bytes.
 type cells struct {
@@ -99,10 +102,14 @@ func (c *cells) write(addr, size uint64, data []byte, t uint32) {
 }
 
 // overwrite writes the words of [lo, hi) that were written before, of which the first bytes
-// are data.
-func (c *cells) overwrite(lo, hi uint64, data []byte, t uint32) {
+// are data, or each byte is if they fill it.
+func (c *cells) overwrite(lo, hi uint64, data []byte, fill bool, t uint32) {
 	c.within(lo, hi, func(s *cell) {
-		value, known := wordOf(data, s.word<<3-lo)
+		off := s.word<<3 - lo
+		if fill {
+			off = 0
+		}
+		value, known := wordOf(data, off)
 		c.put(s.word, value, 0xff, known, t)
 	})
 }
@@ -119,15 +126,21 @@ func wordOf(data []byte, off uint64) (value uint64, known uint8) {
 }
 
 // cut gives f what of a write is taken down word by word: all, or the ends of a long one, of
-// which the words [lo, hi) between are not. data is its first bytes.
-func cut(addr, size uint64, data []byte, long uint64, f func(addr, size uint64, data []byte)) (lo, hi uint64) {
+// which the words [lo, hi) between are not. data is its first bytes, each of which all others are like if they fill it.
+func cut(addr, size uint64, data []byte, fill bool, long uint64, f func(addr, size uint64, data []byte)) (lo, hi uint64) {
 	lo, hi = (addr+7)&^7, (addr+size)&^7
 	if hi < lo || hi-lo < max(long, 1) {
+		if fill {
+			data = bytes.Repeat(data[:1], int(size))
+		}
 		f(addr, size, data)
 		return 0, 0
 	}
 	f(addr, lo-addr, data)
-	f(hi, addr+size-hi, data[min(hi-addr, uint64(len(data))):])
+	if !fill {
+		data = data[min(hi-addr, uint64(len(data))):]
+	}
+	f(hi, addr+size-hi, data)
 	return lo, hi
 }
 

@@ -16,6 +16,7 @@ type longWrite struct{ time, lo, hi uint64 }
 type longData struct {
 	time, addr uint64 // time 0: none
 	data       []byte // its first bytes
+	fill       bool   // all others are like each of these
 }
 
 // lastLong is when the newest long write at or before t was made to the range; 0: there is none.
@@ -42,7 +43,11 @@ func (x *Index) longWord(t, word uint64) (value uint64, known uint8) {
 			return 0, 0
 		}
 		addr, _, data := extent(&ev)
-		x.long = longData{t, addr, slices.Clone(data)}
+		_, fill := ev.Fill()
+		x.long = longData{t, addr, slices.Clone(data), fill}
+	}
+	if x.long.fill {
+		return wordOf(x.long.data, 0)
 	}
 	return wordOf(x.long.data, word<<3-x.long.addr)
 }

@@ -125,7 +125,8 @@ func (x *Index) decode(chunk int, p *part) error {
 			p.keep(ev, first, last)
 			if writes(ev.Kind) {
 				addr, size, data := extent(ev)
-				cut(addr, size, data, x.d.Long, func(addr, size uint64, data []byte) { p.write(addr, size, data, uint32(last), noSite) })
+				_, fill := ev.Fill()
+				cut(addr, size, data, fill, x.d.Long, func(addr, size uint64, data []byte) { p.write(addr, size, data, uint32(last), noSite) })
 			}
 			return nil
 		}

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -103,6 +104,8 @@ func (g *generator) event() trace.Event {
 			e.Kind = trace.KindUnread
 		case 1:
 			e.Flags, e.Data = trace.FlagPartial, g.data(n/2)
+		case 2:
+			e.Name, e.Flags, e.Data = "memset", trace.FlagPartial, bytes.Repeat(g.data(1), n/2)
 		default:
 			e.Data = g.data(n)
 		}

@@ -10,7 +10,7 @@ import (
 	"mgtrace/trace"
 )
 
-// What was written may not be known: of a long memset only the beginning is recorded, and a process may be gone before what a call wrote could be
+// What was written may not be known: of a long read only the beginning is recorded, and a process may be gone before what a call wrote could be
 // read. A cell in that is not one that nothing has written to: who asks for it asks for what is not known.
 type unread struct {
 	any      bool // there was such a write
