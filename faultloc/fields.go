@@ -45,9 +45,9 @@ func (c *comparer) ofField(t mgpp.Timestamp, earlier []mgpp.Timestamp) (broken, 
 	case strange && u.n >= enough && 10*u.strange <= u.n: // its type says as much
 		b.law = LawEnumerator
 	case u.n < minRelated:
-	case number < 0 && u.lo >= 0 && !c.in.named(w.cell.Addr, t, number):
+	case number < 0 && u.lo >= 0 && !c.in.named(w.cell.Addr, t, number, u):
 		b.law = LawNegative
-	case u.far(number) && !c.in.named(w.cell.Addr, t, number):
+	case u.far(number) && !c.in.named(w.cell.Addr, t, number, u):
 		b.law = LawFar
 	case changed && c.exchanged(t):
 	case changed && u.kept && (u.lo != 0 || u.hi != 0) && !slices.ContainsFunc(earlier, func(t mgpp.Timestamp) bool { return c.write(t).field == w.field && c.replaced(t) }) && c.called(t):
@@ -56,12 +56,12 @@ func (c *comparer) ofField(t mgpp.Timestamp, earlier []mgpp.Timestamp) (broken, 
 	return b, b.law != ""
 }
 
-// named: the specification asks whether a field holds this number.
-func (in *Input) named(addr trace.Addr, t mgpp.Timestamp, number int64) bool {
+// named: the specification provides for this number in a field, unlike what others hold.
+func (in *Input) named(addr trace.Addr, t mgpp.Timestamp, number int64, others *custom) bool {
 	m, ok := in.Model.(interface {
-		Names(trace.Addr, mgpp.View, int64) bool
+		Names(addr trace.Addr, v mgpp.View, number, lo, hi int64) bool
 	})
-	return ok && m.Names(addr, in.Model.View(t), number)
+	return ok && m.Names(addr, in.Model.View(t), number, others.lo, others.hi)
 }
 
 // replaced: an execution gave a node another number than it had got before.

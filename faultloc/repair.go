@@ -764,14 +764,18 @@ func (l *lab) numbers(c Cell, now uint64, known bool, add func(uint64)) {
 			add(v)
 		}
 	}
+	negative := slices.ContainsFunc(like, func(o graph.ObjID) bool {
+		v, ok := read(l.view, l.in.Cells.Object(o).Addr+offset, c.Size)
+		return ok && signed(v, c.Size) < 0
+	})
+	less := func(v uint64) {
+		if v != 0 || negative { // below 0 only where like nodes are
+			add(v - 1)
+		}
+	}
 	if known {
 		add(now + 1)
-		if now != 0 || slices.ContainsFunc(like, func(o graph.ObjID) bool {
-			v, ok := read(l.view, l.in.Cells.Object(o).Addr+offset, c.Size)
-			return ok && signed(v, c.Size) < 0
-		}) { // below 0 only where like nodes are
-			add(now - 1)
-		}
+		less(now)
 	}
 	near := l.near(c.Obj)
 	for _, o := range near[:min(len(near), 4)] { // between neighbours in an order
@@ -780,7 +784,7 @@ func (l *lab) numbers(c Cell, now uint64, known bool, add func(uint64)) {
 		}
 		if v, ok := read(l.view, l.in.Cells.Object(o).Addr+offset, c.Size); ok {
 			add(v + 1)
-			add(v - 1)
+			less(v)
 		}
 	}
 	for bit := 0; known && c.Size == 1 && bit < 8; bit++ {

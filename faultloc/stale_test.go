@@ -162,13 +162,20 @@ func TestFieldLaws(t *testing.T) {
 		}
 	}
 	// A number that the specification asks for is neither negative nor far: that the node had kept its own is told instead.
-	for asked, want := range map[string]Law{"X.key == -10": LawKept, "-10 == X.key": LawKept, "X.key == -11": LawNegative, "X.kind == -10": LawNegative} {
-		if got := law(itemSpec+"odd: item X; "+asked+" => X.rank == 0;\n", "60: n9.key = -10", 60); got != want {
+	for asked, want := range map[string]Law{
+		"X.key == -10 => X.rank == 0": LawKept, "-10 == X.key => X.rank == 0": LawKept, "X.key == -11 => X.rank == 0": LawNegative, "X.kind == -10 => X.rank == 0": LawNegative,
+		"X.key >= 0 => X.rank <= 99": LawKept, "0 > X.key => X.rank == 0": LawKept, "X.kind >= 0 => X.rank <= 99": LawNegative,
+		"X.key > 2500 => X.rank <= 99": LawNegative, // tells no negative number from the others
+		"X.key >= -10":                 LawKept, "-10 <= X.key": LawKept, "X.key >= -11": LawNegative, "X.key > -99": LawNegative,
+	} {
+		if got := law(itemSpec+"odd: item X; "+asked+";\n", "60: n9.key = -10", 60); got != want {
 			t.Errorf("asked whether %s: law %q, want %q", asked, got, want)
 		}
 	}
-	if got := law(itemSpec+"odd: item X; X.key == 9000 => X.rank == 0;\n", "60: n9.key = 9000", 60); got != LawKept {
-		t.Errorf("a far number that is asked for: law %q", got)
+	for _, asked := range []string{"X.key == 9000", "X.key > 8000"} {
+		if got := law(itemSpec+"odd: item X; "+asked+" => X.rank == 0;\n", "60: n9.key = 9000", 60); got != LawKept {
+			t.Errorf("a far number that is asked for, %s: law %q", asked, got)
+		}
 	}
 	// An enumeration has no other values, if its nodes hold none.
 	for program, want := range map[string]Law{"60: n9.kind = 7": LawEnumerator, "60: n9.kind = 2": LawKept, "60: n3.kind = 7": LawEnumerator} {

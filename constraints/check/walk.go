@@ -31,6 +31,38 @@ func Walk(s *Spec, f func(Expr)) {
 	}
 }
 
+// WalkGuards calls f for every expression of the conditions under which the specification asks for something, or counts it.
+func WalkGuards(s *Spec, f func(Expr)) {
+	w := walker{f}
+	for _, t := range s.Types {
+		for i := range t.Edges {
+			w.all(t.Edges[i].Cond)
+			if f := t.Edges[i].Fills; f != nil {
+				w.all(f.Cond)
+			}
+		}
+	}
+	for _, a := range s.Attributes {
+		for i := range a.Rules {
+			w.all(a.Rules[i].Guard)
+		}
+	}
+	for _, c := range s.Constraints {
+		w.all(c.Guard)
+	}
+	for i := range s.Members {
+		w.all(s.Members[i].Cond)
+	}
+	Walk(s, func(e Expr) {
+		switch e := e.(type) {
+		case *Cond:
+			w.all(e.C)
+		case *Aggregate:
+			w.all(e.Guard)
+		}
+	})
+}
+
 // Walk calls f for every expression of the constraint.
 func (c *Constraint) Walk(f func(Expr)) {
 	w := walker{f}
