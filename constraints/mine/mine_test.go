@@ -349,6 +349,30 @@ func TestNullTogether(t *testing.T) {
 	}
 }
 
+// TestFarMoreEdges: of two pointers of which each alone makes a forest, the structure's is the first, unless it makes far fewer edges. What
+// leads back is not, however many there are.
+func TestFarMoreEdges(t *testing.T) {
+	for _, c := range []struct {
+		first, second string
+		edges         [2]int
+		want          string
+	}{
+		{"u.other", "next", [2]int{5, 40}, "next"},
+		{"child", "next", [2]int{30, 40}, "child"},
+		{"next", "prev", [2]int{5, 40}, "next"},
+	} {
+		pointer := func(name string, n int) *link {
+			return &link{name: name, count: 1, edge: true, typed: true, to: map[string]int{"T": n}}
+		}
+		m := maker{portrait: &portrait{typ: &check.NodeType{Name: "T"}, links: []*link{pointer(c.first, c.edges[0]), pointer(c.second, c.edges[1])}}, name: "T"}
+		both := c.first + ", " + c.second
+		s := m.recognise(func(key string) bool { return key != "T acyclic "+both && key != "T forest "+both })
+		if s.kind != tree || names(s.links) != c.want {
+			t.Errorf("%s and %s of %d edges: %s", c.first, c.second, c.edges, names(s.links))
+		}
+	}
+}
+
 // TestWithoutCounts: the pointer to a smart pointer's counts tells nothing of the structure; a pointer in a member that is none, or of
 // a name that only begins like one, stays.
 func TestWithoutCounts(t *testing.T) {

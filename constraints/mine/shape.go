@@ -139,16 +139,18 @@ const (
 )
 
 // recognise chooses the edges of the structure from what held of its pointers: the
-// largest set of fields that makes a forest, else rings, else one without cycles.
+// largest set of fields that makes a forest, of several the first, or one that makes far more edges; else rings, else one without cycles.
 func (m *maker) recognise(held func(key string) bool) shape {
 	own := m.own()
 	is := func(s []*link, what string) bool { return held(m.name + " " + what + " " + names(s)) }
 	var backs []*link
 	var found shape
 	for _, s := range subsets(own) {
-		if is(s, "acyclic") && is(s, "forest") {
-			found = shape{links: s, kind: tree}
+		if len(s) < len(found.links) {
 			break
+		}
+		if is(s, "acyclic") && is(s, "forest") && (found.kind == scattered || m.outdoes(s, found.links)) {
+			found = shape{links: s, kind: tree}
 		}
 	}
 	if found.kind == scattered {
@@ -189,6 +191,18 @@ func (m *maker) recognise(held func(key string) bool) shape {
 		found.parent = backs[0]
 	}
 	return found
+}
+
+// outdoes reports whether a set of fields makes at least twice as many edges as another one: what is left in a union now and then, or leads to
+// few, is not the structure's. Who leads back makes no structure before who leads on.
+func (m *maker) outdoes(s, other []*link) bool {
+	edges := func(links []*link) (n int) {
+		for _, l := range links {
+			n += l.to[m.name]
+		}
+		return n
+	}
+	return edges(s) >= 2*edges(other) && (slices.ContainsFunc(other, (*link).leadsBack) || !slices.ContainsFunc(s, (*link).leadsBack))
 }
 
 // turned reports whether a set holds a pointer that leads back along others.
