@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -384,7 +385,8 @@ func TestFoldString(t *testing.T) {
 		fields []Field
 		want   string
 	}{
-		{append(char("name", 0, "task 1\x00"), Field{"name[7]", "never written"}, Field{"n", "3"}), `name "task 1"; name[7] never written; n 3`},
+		{append(char("name", 0, "task 1\x00"), Field{"name[7]", "never written"}, Field{"n", "3"}), `name "task 1"; n 3`},
+		{append(char("name", 0, "ab\x00left"), char("to", 0, "c\x00")...), `name "ab"; to "c"`},
 		{char("name", 0, "ab"), "name[0] 97 'a'; name[1] 98 'b'"},
 		{char("name", 1, "ab\x00"), "name[1] 97 'a'; name[2] 98 'b'; name[3] 0"},
 		{append(char("a", 0, "xy"), char("b", 0, "z\x00")...), `a[0] 120 'x'; a[1] 121 'y'; b "z"`},
@@ -396,6 +398,30 @@ func TestFoldString(t *testing.T) {
 		}
 		if s := strings.Join(got, "; "); s != c.want {
 			t.Errorf("%s, want %s", s, c.want)
+		}
+	}
+}
+
+// TestShorten: of an array the first elements are printed before what lies behind it, all of one that is short, or the last thing in its node.
+func TestShorten(t *testing.T) {
+	fields := func(array string, n int) (out []Field) {
+		for i := range n {
+			out = append(out, Field{fmt.Sprintf("%s[%d]", array, i), fmt.Sprint(i)})
+		}
+		return out
+	}
+	next := []Field{{"next", "node#2"}}
+	long := append(append(fields("key", 8), Field{"key[8..19]", "…"}), next...)
+	ranged := append(fields("key", 9), append([]Field{{"key[9..11]", "0"}, {"key[12]", "7"}}, next...)...)
+	for _, c := range []struct{ in, want []Field }{
+		{append(fields("key", 20), next...), long},
+		{append(fields("key", 9), next...), append(fields("key", 9), next...)},
+		{ranged, append(append(fields("key", 8), Field{"key[8..12]", "…"}), next...)},
+		{fields("key", 20), fields("key", 20)},
+		{next, next},
+	} {
+		if got := shorten(c.in); !slices.Equal(got, c.want) {
+			t.Errorf("%v\nwant %v", got, c.want)
 		}
 	}
 }

@@ -154,6 +154,9 @@ func (p *printer) inconsistency(i *Inconsistency, repeated bool) {
 func (p *printer) values(v NodeValues) {
 	var b strings.Builder
 	fields := Fold(v.Fields)
+	if !p.o.Verbose {
+		fields = shorten(fields)
+	}
 	for n, f := range fields {
 		if n == 16 && !p.o.Verbose {
 			fmt.Fprintf(&b, ", … %d more", len(fields)-n)
@@ -167,9 +170,52 @@ func (p *printer) values(v NodeValues) {
 	p.f("      %s at %s: %s\n", v.Node, v.Addr, b.String())
 }
 
+// fewElements is how many elements of an array are printed before the other fields of its node.
+const fewElements = 8
+
+// shorten leaves the first elements of each array, so that there is room for what lies behind it: "count[8..63] …".
+func shorten(fields []Field) []Field {
+	var out []Field
+	for i := 0; i < len(fields); {
+		array, _, _ := elements(fields[i].Name)
+		n, end := i+1, 0
+		for ; array != "" && n < len(fields); n++ {
+			is, _, last := elements(fields[n].Name)
+			if is != array {
+				break
+			}
+			end = last
+		}
+		if n-i <= fewElements+1 || n == len(fields) {
+			out = append(out, fields[i:n]...)
+		} else {
+			_, first, _ := elements(fields[i+fewElements].Name)
+			out = append(out, fields[i:i+fewElements]...)
+			out = append(out, Field{fmt.Sprintf("%s[%d..%d]", array, first, end), "…"})
+		}
+		i = n
+	}
+	return out
+}
+
+// elements takes "key[3]" and "key[3..7]" apart; array is "" of what is neither.
+func elements(name string) (array string, first, last int) {
+	array, rest, ok := strings.Cut(name, "[")
+	from, to, isRange := strings.Cut(strings.TrimSuffix(rest, "]"), "..")
+	if !isRange {
+		to = from
+	}
+	first, err := strconv.Atoi(from)
+	last, err2 := strconv.Atoi(to)
+	if !ok || err != nil || err2 != nil || !strings.HasSuffix(rest, "]") {
+		return "", 0, 0
+	}
+	return array, first, last
+}
+
 // Fold makes one field of neighbouring elements of an array with the same value,
 // "key[3..7] never written", of such words of a node without a type, "+16..+40 0", and of
-// the characters of a string, `name "task18"`.
+// the characters of a string, `name "task18"`, with what lies behind its end in the array.
 func Fold(fields []Field) []Field {
 	var out []Field
 	for i := 0; i < len(fields); {
@@ -177,6 +223,9 @@ func Fold(fields []Field) []Field {
 			array, _, _ := element(fields[i].Name)
 			out = append(out, Field{array, strconv.Quote(s)})
 			i += n
+			for i < len(fields) && isElement(fields[i].Name, array) {
+				i++ // what lies behind the string's end says nothing
+			}
 			continue
 		}
 		array, first, ok := element(fields[i].Name)
@@ -239,6 +288,12 @@ func element(name string) (array string, index int, ok bool) {
 	}
 	index, err := strconv.Atoi(strings.TrimSuffix(rest, "]"))
 	return array, index, err == nil
+}
+
+// isElement: a name is that of an element of an array.
+func isElement(name, of string) bool {
+	array, _, ok := element(name)
+	return ok && array == of
 }
 
 // Place is where a suspect's statement is: "quad.c:69:12", or its address.

@@ -20,9 +20,8 @@ import (
 
 // How much a report shows.
 const (
-	maxShown   = 2  // nodes of one constraint at a C-point that are shown one by one; the rest is a count
-	maxFields  = 40 // fields of a node
-	contextful = 2  // lines of source before and after a suspect
+	maxShown   = 2 // nodes of one constraint at a C-point that are shown one by one; the rest is a count
+	contextful = 2 // lines of source before and after a suspect
 )
 
 // inconsistencies groups what is broken at a C-point by constraint: one entry
@@ -173,9 +172,6 @@ func (a *Analysis) constraint(i eval.Instance) *check.Constraint {
 func (a *Analysis) values(o graph.ObjID, v mgpp.View) report.NodeValues {
 	n := report.NodeValues{Node: a.Graph.Name(o), Addr: fmt.Sprintf("%#x", uint64(a.Graph.Object(o).Addr)), Fields: []report.Field{}}
 	for _, f := range describe.Fields(a.Graph, v, o) {
-		if len(n.Fields) == maxFields {
-			break
-		}
 		n.Fields = append(n.Fields, report.Field{Name: f.Path, Value: f.Text})
 	}
 	return n
