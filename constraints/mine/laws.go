@@ -41,18 +41,24 @@ func (m *maker) structure(s shape, globals []global, others []*portrait) {
 		m.add("ring", "every node has one predecessor and one successor", "X.INDEGREE == 1 and X.OUTDEGREE == 1").because("nonnull "+s.links[0].name, "forest", "outdegree")
 	}
 	list := s.kind == tree && len(s.links) == 1 && !s.links[0].array
+	var paths []string
 	for _, g := range globals {
-		for _, path := range g.pathsTo(m.name) {
-			switch s.kind {
-			case tree, dag:
-				m.end("root "+path, path+" is the root", fmt.Sprintf("X.ISROOT == TRUE => %s == X", path))
-				if list {
-					m.end("last "+path, path+" is the last one", fmt.Sprintf("X.ISLEAF == TRUE => %s == X", path))
-				}
-			case ring, network:
-				m.add("reach "+path, "every node can be reached from "+path, fmt.Sprintf("%s ->> X", path))
+		paths = append(paths, g.pathsTo(m.name)...)
+	}
+	for _, path := range paths {
+		switch s.kind {
+		case tree, dag:
+			m.end("root "+path, path+" is the root", fmt.Sprintf("X.ISROOT == TRUE => %s == X", path))
+			if list {
+				m.end("last "+path, path+" is the last one", fmt.Sprintf("X.ISLEAF == TRUE => %s == X", path))
 			}
+		case ring, network:
+			m.add("reach "+path, "every node can be reached from "+path, fmt.Sprintf("%s ->> X", path))
 		}
+		m.endsOfStatic(path)
+	}
+	if s.kind == tree {
+		m.staticHeads(paths, list)
 	}
 	for _, h := range others {
 		var heads []string
@@ -89,6 +95,76 @@ func (m *maker) endsOf(h *portrait, l *link) {
 		}
 	}
 }
+
+// endsOfStatic: the same of a pointer in static memory.
+func (m *maker) endsOfStatic(path string) {
+	for _, q := range m.own() {
+		if !q.array && q.null > 0 && q.set >= 2*q.null {
+			c := m.say("end "+path+" "+q.name, fmt.Sprintf("what %s leads to has no %s", path, q.name),
+				fmt.Sprintf("%s != NULL => %s.%s == NULL;", path, path, q.name))
+			c.need, c.states = 1, 8
+		}
+	}
+}
+
+// staticHeads: each root hangs on one of several pointers in static memory, and the last one of each list: where there are several lists.
+func (m *maker) staticHeads(paths []string, list bool) {
+	for _, set := range headSets(paths) {
+		for _, of := range []struct{ key, what, is string }{{"root", "each root", "ISROOT"}, {"last", "each last one", "ISLEAF"}} {
+			if of.key == "last" && !list {
+				continue
+			}
+			var same []string
+			for _, path := range set {
+				same = append(same, path+" == X")
+			}
+			key := of.key + " " + strings.Join(set, " ")
+			m.end(key, fmt.Sprintf("%s hangs on %s", of.what, strings.Join(set, " or ")), fmt.Sprintf("X.%s == TRUE => %s", of.is, strings.Join(same, " or ")))
+			for _, c := range m.out {
+				if less, ok := strings.CutPrefix(c.key, m.name+" "+of.key+" "); ok && less != strings.Join(set, " ") && allAmong(strings.Fields(less), set) {
+					c.because(key)
+				}
+			}
+		}
+	}
+}
+
+// allAmong: all of the one are among the others.
+func allAmong(some, all []string) bool {
+	return !slices.ContainsFunc(some, func(s string) bool { return !slices.Contains(all, s) })
+}
+
+// headSets are the sets of pointers in static memory on which lists may hang: each pair, and more than two that are alike: members of one
+// name, or variables.
+func headSets(paths []string) (sets [][]string) {
+	few := paths[:min(len(paths), maxHeads)]
+	for i, a := range few {
+		for _, b := range few[i+1:] {
+			sets = append(sets, []string{a, b})
+		}
+	}
+	alike := map[string][]string{}
+	var kinds []string
+	for _, path := range paths {
+		k := ""
+		if strings.Contains(path, ".") {
+			k = path[strings.LastIndexByte(path, '.')+1:]
+		}
+		if alike[k] == nil {
+			kinds = append(kinds, k)
+		}
+		alike[k] = append(alike[k], path)
+	}
+	for _, k := range kinds {
+		if n := len(alike[k]); n > 2 && n <= maxAlike {
+			sets = append(sets, alike[k])
+		}
+	}
+	return sets
+}
+
+// maxAlike bounds the heads of lists that are alike.
+const maxAlike = 16
 
 // maxHeads bounds the pointers of a head of which all pairs are tried.
 const maxHeads = 6

@@ -373,6 +373,48 @@ func TestFarMoreEdges(t *testing.T) {
 	}
 }
 
+// TestStaticHeads: where several lists hang on pointers in static memory, each root hangs on one of two of them, or of all that are alike; and
+// what one leads to begins its list, if it is a list's pointer that few nodes do not have.
+func TestStaticHeads(t *testing.T) {
+	next := &link{name: "next", count: 1, edge: true, typed: true, set: 30, null: 10, to: map[string]int{"T": 30}}
+	prev := &link{name: "prev", count: 1, edge: true, typed: true, set: 30, null: 10, to: map[string]int{"T": 30}}
+	rare := &link{name: "twin", count: 1, edge: true, typed: true, set: 3, null: 37, to: map[string]int{"T": 3}}
+	heads := func(names ...string) (out []global) {
+		for _, n := range names {
+			out = append(out, global{name: n, paths: map[string][]string{"T": {"::" + n}}})
+		}
+		return out
+	}
+	for _, c := range []struct {
+		globals []global
+		kind    kind
+		want    []string
+	}{
+		{heads("a"), tree, []string{"root ::a", "last ::a", "end ::a next", "end ::a prev"}},
+		{heads("a", "b"), tree, []string{"root ::a ::b", "last ::a ::b"}},
+		{heads("a", "b", "c"), tree, []string{"root ::a ::b ::c", "last ::a ::b ::c", "root ::b ::c"}},
+		{heads("a.head", "a.tail", "b.head", "b.tail", "c.head", "c.tail"), tree, []string{"root ::a.head ::b.head ::c.head", "last ::a.tail ::b.tail ::c.tail"}},
+		{heads("a", "b"), ring, []string{"reach ::a", "reach ::b"}},
+	} {
+		m := maker{portrait: &portrait{typ: &check.NodeType{Name: "T"}, links: []*link{next, prev, rare}}, name: "T"}
+		m.structure(shape{links: []*link{next}, kind: c.kind}, c.globals, nil)
+		for _, want := range c.want {
+			if !slices.ContainsFunc(m.out, func(c *candidate) bool { return c.key == "T "+want }) {
+				t.Errorf("%d pointers: %s was not tried", len(c.globals), want)
+			}
+		}
+		for _, got := range m.out {
+			if strings.HasSuffix(got.key, " twin") || c.kind == ring && strings.HasPrefix(got.key, "T root") {
+				t.Errorf("%d pointers: %s was tried", len(c.globals), got.key)
+			}
+			// Of several that hold the one that says most is kept.
+			if got.key == "T root ::a" && len(c.globals) > 1 && !slices.Contains(got.implies, "T root ::a ::b") {
+				t.Errorf("%s does not say what follows from it: %s", got.key, got.implies)
+			}
+		}
+	}
+}
+
 // TestWithoutCounts: the pointer to a smart pointer's counts tells nothing of the structure; a pointer in a member that is none, or of
 // a name that only begins like one, stays.
 func TestWithoutCounts(t *testing.T) {

@@ -233,6 +233,9 @@ func Propose(ctx context.Context, rec *recording.Recording, o Options) (*mine.Re
 		if elsewhere == "" {
 			elsewhere = arrayOf(none.Of.Layout, a)
 		}
+		if elsewhere == "" {
+			elsewhere = staticOf(none.Of.Layout, o.Globals)
+		}
 		switch {
 		case elsewhere == "":
 			elsewhere = made
@@ -461,6 +464,27 @@ func arrayOf(t *types.Type, a *analysis.Analysis) string {
 	return fmt.Sprintf("%s in static memory (%s:%d) holds an array of %s: tell that in a file for --merge, as by: type part = %q; embed part in ::%s%s;",
 		v.Name, symbol.Short(v.File), v.Line, t.Name, t.Name, v.Name, path)
 }
+
+// staticOf says which variables in static memory are of a type; "": none is.
+func staticOf(t *types.Type, globals []check.Variable) string {
+	var names []string
+	for _, v := range globals {
+		if t != nil && v.Type != nil && typing.SameType(v.Type, t) {
+			names = append(names, "::"+v.Name)
+		}
+	}
+	switch n := len(names); {
+	case n == 0:
+		return ""
+	case n == 1:
+		return names[0] + " in static memory is one: leave the type out, what hangs on such variables is found without"
+	default:
+		return strings.Join(names[:min(n, maxStatic)], ", ") + " in static memory are such: leave the type out, what hangs on them is found without"
+	}
+}
+
+// maxStatic is how many variables are named.
+const maxStatic = 3
 
 // maxOfOne is how many times as large as its type the block of an object may be: larger ones are chunks of an allocator of the program's own.
 const maxOfOne = 16
