@@ -39,7 +39,7 @@ func (m *maker) aside(s shape) {
 			if p.array || q.array || !q.edge || q.set == 0 || q.to[m.name] > 0 {
 				continue
 			}
-			m.add("same "+q.name+" "+p.name, fmt.Sprintf("%s is the same all along %s", q.name, p.name), fmt.Sprintf("X.%s != NULL => X.%s.%s == X.%s", p.name, p.name, q.name, q.name))
+			m.add("same "+q.name+" "+p.name, fmt.Sprintf("%s is the same all along %s", q.name, p.name), fmt.Sprintf("%s => X.%s.%s == X.%s", p.on(), p.name, q.name, q.name))
 		}
 	}
 }
@@ -84,7 +84,7 @@ func (m *maker) siblings(s shape) {
 				m.inverse(p, q)
 			}
 			if !edge(q) {
-				m.add("same "+q.name+" "+p.name, fmt.Sprintf("%s is the same all along %s", q.name, p.name), fmt.Sprintf("X.%s != NULL => X.%s.%s == X.%s", p.name, p.name, q.name, q.name)).need = 8
+				m.add("same "+q.name+" "+p.name, fmt.Sprintf("%s is the same all along %s", q.name, p.name), fmt.Sprintf("%s => X.%s.%s == X.%s", p.on(), p.name, q.name, q.name)).need = 8
 			}
 			if q.set > 0 && q.null > 0 {
 				m.add("end "+p.name+" "+q.name, fmt.Sprintf("what %s leads to has no %s", p.name, q.name), fmt.Sprintf("X.%s != NULL => X.%s.%s == NULL", p.name, p.name, q.name)).need = 8

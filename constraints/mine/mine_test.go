@@ -415,6 +415,19 @@ func TestStaticHeads(t *testing.T) {
 	}
 }
 
+// TestSameAlong: a pointer that is the same all along a ring must be so from one node to another: with its own node, as in rings of one, it is anyhow.
+func TestSameAlong(t *testing.T) {
+	for self, want := range map[int]string{0: "T X;  X.next != NULL => X.next.map == X.map;", 2: "T X;  X.next != NULL and X.next != X => X.next.map == X.map;"} {
+		next := &link{name: "next", count: 1, edge: true, typed: true, set: 9, self: self, to: map[string]int{"T": 9}}
+		other := &link{name: "map", count: 1, edge: true, set: 9, to: map[string]int{"M": 9}}
+		m := maker{portrait: &portrait{typ: &check.NodeType{Name: "T"}, links: []*link{next, other}}, name: "T"}
+		m.aside(shape{links: []*link{next}, kind: ring})
+		if !slices.ContainsFunc(m.out, func(c *candidate) bool { return c.Text == want }) {
+			t.Errorf("with %d that lead to themselves: not %q", self, want)
+		}
+	}
+}
+
 // TestWithoutCounts: the pointer to a smart pointer's counts tells nothing of the structure; a pointer in a member that is none, or of
 // a name that only begins like one, stays.
 func TestWithoutCounts(t *testing.T) {

@@ -2,6 +2,7 @@ package mine
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -37,10 +38,19 @@ type link struct {
 	set   int            // not NULL
 	null  int
 	lost  int // to no node that is alive
+	self  int // to its own node, as a ring of one does
 }
 
 // leadsTo reports whether the link was seen to lead to a type, and to no other.
 func (l *link) leadsTo(t string) bool { return l.to[t] > 0 && len(l.to) == 1 }
+
+// on says that the pointer leads on to another node: that of a ring of one leads to its own, with which all is the same.
+func (l *link) on() string {
+	if l.self > 0 {
+		return fmt.Sprintf("X.%s != NULL and X.%s != X", l.name, l.name)
+	}
+	return fmt.Sprintf("X.%s != NULL", l.name)
+}
 
 // field is a number in a node.
 type field struct {
@@ -166,6 +176,9 @@ func (l *link) note(g *graph.Graph, v mgpp.View, o graph.ObjID, c *check.EdgeCel
 		l.set++
 		if to := g.Resolve(v.Time(), tgt, c.Elem, g.Object(o).Type); to != 0 && g.Object(to).Type != nil {
 			l.to[g.Object(to).Type.Name]++
+			if to == o {
+				l.self++
+			}
 		} else {
 			l.lost++
 		}
