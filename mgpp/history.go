@@ -150,6 +150,11 @@ func (h *History) fillWrite(op *Op, s *site, t uint32) {
 
 // strayOf returns the node against which a stray write is judged.
 func (h *History) strayOf(addr, size, base uint64, t uint32) NodeID {
+	for _, a := range [2]uint64{addr, base} {
+		if id := h.startingAt(a, t); a != 0 && id != 0 && h.nodes.sizeAt(id, t) == 0 {
+			return id // of a node without a byte, who has the memory now
+		}
+	}
 	for _, a := range [2]uint64{addr, addr + size - 1} {
 		if id := h.formerAt(a, t); id != 0 {
 			return id

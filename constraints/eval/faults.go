@@ -17,7 +17,7 @@ import (
 // must not: an inconsistency at its own statement.
 //
 // Only what no correct program does is a fault. A write is out of bounds if it
-// begins inside a live block and runs past its end, or lies in the few bytes
+// begins inside a live block and runs past its end (of a block of 0 bytes where that begins), or lies in the few bytes
 // right behind or before one where the allocator keeps its own; a base register
 // says nothing by itself, since it may hold an index.
 type MemoryFault struct {
@@ -92,7 +92,8 @@ func (c *Checker) judge(op mgpp.Op, v mgpp.View) {
 		return
 	}
 	end := n.Start + trace.Addr(n.Size)
-	if op.Addr < n.Start || op.Addr >= end || op.Addr+trace.Addr(op.Size) <= end {
+	none := n.Size == 0 && op.Addr == n.Start && standard(n.Alloc) // not a byte was asked for
+	if op.Addr < n.Start || op.Addr >= end && !none || op.Addr+trace.Addr(op.Size) <= end {
 		return
 	}
 	over := uint64(op.Addr) + op.Size - uint64(end)

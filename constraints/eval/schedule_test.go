@@ -339,6 +339,34 @@ func TestMemoryFaults(t *testing.T) {
 			bulk(w, a+8, strings.Repeat("x", 192))
 			w.apply(trace.Event{Kind: trace.KindRealloc, Addr: a, Aux: uint64(a), Size: 8, Name: "realloc", Thread: 1})
 		}, nil},
+		{"store into a block of 0 bytes that lies where another was", func(w *world) {
+			a := w.alloc("", 24, false)
+			w.release(a)
+			w.next = a
+			w.alloc("", 0, false)
+			store(w, a, "1", a)
+			store(w, a+2, "1", a)
+		}, []string{
+			"bounds NULL: a store writes 1 byte right behind the block of 0 bytes at 0x10000",
+			"bounds NULL: a store writes 1 byte right behind the block of 0 bytes at 0x10000"}},
+		{"memcpy into a block of 0 bytes", func(w *world) {
+			a := w.alloc("", 0, false)
+			bulk(w, a, "12345678")
+		}, []string{"bounds NULL: memcpy writes 8 bytes past the end of the block of 0 bytes at 0x10000"}},
+		{"writes where a block of 0 bytes was, that was freed or made larger, and into what a pool gave out", func(w *world) {
+			a := w.alloc("", 0, false)
+			w.release(a)
+			w.next = a
+			w.alloc("", 24, false)
+			store(w, a, "1", a)
+			bulk(w, a, "12345678")
+			b := w.alloc("", 0, false)
+			w.apply(trace.Event{Kind: trace.KindRealloc, Addr: b, Aux: uint64(b), Size: 24, Name: "realloc", Thread: 1})
+			store(w, b, "1", b)
+			bulk(w, b, "12345678")
+			w.apply(trace.Event{Kind: trace.KindAlloc, Addr: 0x30000, Name: "pool_get", Thread: 1})
+			bulk(w, 0x30000, "12345678")
+		}, nil},
 		{"a base that is an index says nothing", func(w *world) {
 			a := w.alloc("", 24, false)
 			store(w, a+4096, "1", a)
