@@ -428,6 +428,27 @@ func TestSameAlong(t *testing.T) {
 	}
 }
 
+// TestLeadsOn: the head of a ring, and a table of functions with a text and a number.
+func TestLeadsOn(t *testing.T) {
+	object := func(elems ...*types.Type) *types.Type {
+		o := &types.Type{Kind: types.Struct, Name: "object", Size: int64(8 * len(elems))}
+		for i, e := range elems {
+			o.Members = append(o.Members, types.Member{Name: fmt.Sprint("f", i), Offset: int64(8 * i), Type: &types.Type{Kind: types.Pointer, Size: 8, Elem: e}})
+		}
+		return o
+	}
+	link := &types.Type{Kind: types.Struct, Name: "link", Size: 16}
+	function, text := &types.Type{Kind: types.Func}, &types.Type{Kind: types.Int, Size: 1}
+	for _, c := range []struct {
+		of   *types.Type
+		want bool
+	}{{object(link, link), true}, {object(function, nil), true}, {object(text, function, function), false}, {object(), false}} {
+		if leadsOn(c.of) != c.want {
+			t.Errorf("%d pointers: %v", len(c.of.Members), !c.want)
+		}
+	}
+}
+
 // TestWithoutCounts: the pointer to a smart pointer's counts tells nothing of the structure; a pointer in a member that is none, or of
 // a name that only begins like one, stays.
 func TestWithoutCounts(t *testing.T) {

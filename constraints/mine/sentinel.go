@@ -55,7 +55,7 @@ func (m *mining) ledTo(t *trial) (out []string) {
 	for _, v := range m.run.Globals {
 		known := slices.ContainsFunc(t.spec.Globals, func(d check.Global) bool { return d.Name == v.Name })
 		declared := slices.ContainsFunc(m.head.directives, func(d string) bool { return d == fmt.Sprintf("nil ::%s;", v.Name) })
-		if v.Type == nil || v.Type.Kind != types.Struct || declared || known && !slices.Contains(m.head.globals, v.Name) {
+		if v.Type == nil || v.Type.Kind != types.Struct || !leadsOn(v.Type) || declared || known && !slices.Contains(m.head.globals, v.Name) {
 			continue
 		}
 		if slices.ContainsFunc(t.spec.Types, func(n *check.NodeType) bool { return !n.Array && m.pointsTo(t, n, v, max(v.Type.Size, 1)) }) {
@@ -64,6 +64,14 @@ func (m *mining) ledTo(t *trial) (out []string) {
 		}
 	}
 	return out
+}
+
+// leadsOn reports whether an object has a pointer to a structure, or to anything, as the head of a ring has: from a table of functions or texts
+// there is no way back to nodes.
+func leadsOn(t *types.Type) bool {
+	return slices.ContainsFunc(t.Scalars(), func(s types.Scalar) bool {
+		return s.Type != nil && s.Type.Kind == types.Pointer && !s.VTable && (s.Type.Elem == nil || s.Type.Elem.Kind == types.Struct || s.Type.Elem.Kind == types.Pointer || s.Type.Elem.Kind == types.Union)
+	})
 }
 
 // pointsTo reports whether nodes of a type have pointers into the first bytes of a static object.
