@@ -31,3 +31,27 @@ func TestAsksLess(t *testing.T) {
 		}
 	}
 }
+
+// TestNoNegative: a number below 0, with which nothing would be asked any more, is tried only where like nodes hold such, whether the field
+// itself holds 0 or a neighbour's does.
+func TestNoNegative(t *testing.T) {
+	const law = "forth: link X; X.next != NULL and X.key >= 0 => X.next.prev == X;\n"
+	for spare, want := range map[string]bool{"0": false, "-1": true} {
+		w := newWorld(t, backSpec+law)
+		w.run("20: c = calloc chain\n21: a = malloc link\n22: a.key = 0\n23: a.next = NULL\n24: a.prev = NULL\n25: c.first = a\n26: s = malloc link\n27: s.next = NULL\n28: s.prev = NULL\n29: s.key = " + spare +
+			"\ncpoint\n30: x = malloc link\n31: x.key = 0\n32: x.prev = NULL\n33: x.next = a\n35: c.first = x")
+		got := false
+		for _, s := range Locate(w.input()).Suspects {
+			for _, e := range s.Evidence {
+				r := e.Mends
+				if s.Repair != nil {
+					r = s.Repair
+				}
+				got = got || r != nil && r.Cell.Path == "key" && int64(r.Value) < 0
+			}
+		}
+		if got != want {
+			t.Errorf("with a node that has %s: a negative number tried: %v", spare, got)
+		}
+	}
+}
