@@ -17,7 +17,8 @@ type allocCall struct {
 	size  uint64
 	known bool   // size is known
 	tail  bool   // it jumped to another allocator, which returns in its place
-	chunk uint64 // of a declared allocator's call: the most that it took from another one, bytes
+	chunk uint64 // of a declared allocator's call: the most that it took from another one, bytes; 0 if its piece is known to lie elsewhere
+	from  uint64 // where the chunk begins; 0: that is not known
 	whole bool   // of a declared allocator's call: ptr is a piece that is all of what was taken for it
 	old   uint64 // of a declared allocator's call that resizes a block: how large that was; 0: it is not known
 	ended bool   // that the block at ptr is no more has been told
@@ -153,6 +154,7 @@ func (a *Assembler) complete(t *thread, h *Hit, c *allocCall, block uint64) {
 	if role == probe.RoleRealloc && a.plan.Funcs[c.fn].Declared && !c.ended {
 		kept = min(c.old, c.size)
 	}
+	c.place(t.given, block)
 	a.tellInner(t, h, block, c.size)
 	if block == 0 {
 		a.release(t, 0, 0, 0)

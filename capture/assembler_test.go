@@ -233,6 +233,29 @@ alloc pool_get 5032 size 16 pc 9007
 realloc realloc 5000 → 7000 size 64 pc 9007
 alloc pool_get 5000 size 16 pc 9007
 free pool_put 5000 size 0 pc 9007`},
+		{"what is taken beside a piece is not its chunk: it may lie in the one before, as a deque's last element there", func(m *machine) {
+			m.call(fGet, 900, 1)
+			m.call(fMalloc, 800, 160)
+			m.uret(fMalloc, 800, 5000)
+			m.ret(fGet, 900, 5000)
+			m.call(fGet, 900, 1)
+			m.call(fMalloc, 800, 160) // the next chunk
+			m.uret(fMalloc, 800, 6000)
+			m.ret(fGet, 900, 5016)
+			m.call(fGet, 900, 1)
+			m.call(fFree, 800, 4900) // the deque's table, of which nothing was told
+			m.uret(fFree, 800, 0)
+			m.ret(fGet, 900, 6000)
+			m.call(fFree, 900, 5000)
+			m.ret(fFree, 900, 0)
+		}, `
+alloc pool_get 5000 size 16 pc 9007
+alloc malloc 6000 size 160 pc 8007
+alloc pool_get 5016 size 16 pc 9007
+unmap 6000 size 160
+alloc pool_get 6000 size 16 pc 9007
+free free 5016 size 0 pc 9007
+free free 5000 size 0 pc 9007`},
 		{"a chunk that moves leaves its pieces, and is not one of them", func(m *machine) {
 			m.call(fGet, 900, 1)
 			m.call(fMalloc, 800, 160)

@@ -16,7 +16,7 @@ import (
 
 // dividedBlocks are the chunks.
 type dividedBlocks struct {
-	sizes   map[uint64]uint64 // by address, of those that were told
+	sizes   map[uint64]uint64 // by address, of those of which it is known where they begin
 	taken   []takenChunk      // of the others, by piece
 	largest uint64            // size of one of these
 }
@@ -31,7 +31,11 @@ func (a *Assembler) divide(h *Hit, c *allocCall, piece uint64) {
 		return
 	}
 	d := &a.divided
-	if divides(c) {
+	switch {
+	case !divides(c):
+	case c.from != 0:
+		d.note(c.from, c.chunk)
+	default:
 		d.largest = max(d.largest, c.chunk)
 		i, found := slices.BinarySearchFunc(d.taken, piece, byPiece)
 		if found {
@@ -44,11 +48,30 @@ func (a *Assembler) divide(h *Hit, c *allocCall, piece uint64) {
 	if !ok || in.by == c.fn || in.size <= c.size || piece+c.size > chunk+in.size {
 		return // no piece of it: a free was missed
 	}
+	d.note(chunk, in.size)
+	a.memory(h, trace.KindUnmap, chunk, in.size) // what it holds is no block's now
+}
+
+// note keeps where a chunk begins.
+func (d *dividedBlocks) note(chunk, size uint64) {
 	if d.sizes == nil {
 		d.sizes = map[uint64]uint64{}
 	}
-	d.sizes[chunk] = in.size
-	a.memory(h, trace.KindUnmap, chunk, in.size) // what it holds is no block's now
+	d.sizes[chunk] = size
+}
+
+// place finds out in which block, of those that were given out inside of the call, its piece lies. Where the largest is among
+// these, and the piece in none, that is a block of its own, as where a container's table grows, and its elements lie elsewhere.
+func (c *allocCall) place(given []innerBlock, piece uint64) {
+	for i := range given {
+		if g := &given[i]; g.call.known && piece-g.block < g.call.size {
+			c.chunk, c.from = g.call.size, g.block
+			return
+		}
+	}
+	if slices.ContainsFunc(given, func(g innerBlock) bool { return g.call.known && g.call.size == c.chunk }) {
+		c.chunk = 0
+	}
 }
 
 // divides: what a call took from another allocator is more than room for what it gives out.
