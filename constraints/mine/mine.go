@@ -182,6 +182,10 @@ func (m *mining) explore(ctx context.Context) (*trial, error) {
 			return nil, &NoNodesError{Of: t}
 		}
 	}
+	object := func(g check.Global) bool { return g.Layout != nil && g.Layout.HasMembers() }
+	if i := slices.IndexFunc(base.spec.Types, func(t *check.NodeType) bool { return !t.Array }); i >= 0 && len(m.land.births) == 0 && !slices.ContainsFunc(base.spec.Globals, object) {
+		return nil, &NoNodesError{Of: base.spec.Types[i]} // nor of any other, all of which a file for --merge declares
+	}
 	if len(m.land.moments) == 0 {
 		return nil, ErrNoMoments
 	}

@@ -123,8 +123,8 @@ func (a *Analysis) overruled(o graph.ObjID) {
 		return
 	}
 	if from := a.allocatedAt(n); from != "" {
-		a.warnOnce(fmt.Sprintf("alloc %s at %s: it takes blocks that the code uses as %s, allocated at %s; name a function, or a line, that allocates no others",
-			a.Graph.Object(o).Type.Name, rule, of.Name, from))
+		a.warnOnce(fmt.Sprintf("alloc %s: it takes blocks that the code uses as %s, allocated at %s; name a function, or a line, that allocates no others",
+			rule, of.Name, from))
 	}
 }
 

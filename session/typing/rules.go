@@ -35,7 +35,7 @@ func (t *Blocks) Unruled(n mgpp.Node) *check.NodeType {
 }
 
 // Overruled is the structure as which the program's code takes a block that a rule gives another type, neither of which is
-// a part of the other, and what the rule names. nil: there is no such structure.
+// a part of the other, and the rule. nil: there is no such structure.
 func (t *Blocks) Overruled(n mgpp.Node) (rule string, of *types.Type) {
 	v, ok := t.ByRule(n.Stack)
 	if !ok || v.Type.Array || v.Type.Layout == nil {
@@ -48,7 +48,7 @@ func (t *Blocks) Overruled(n mgpp.Node) (rule string, of *types.Type) {
 	if h := Held(e.Type); h == nil || Within(v.Type.Layout, h) || begins(h, v.Type.Layout) || begins(v.Type.Layout, h) {
 		return "", nil
 	}
-	return placeOf(v.rule), e.Type
+	return v.Type.Name + " at " + placeOf(v.rule), e.Type
 }
 
 // ByStack: what types a block may be any of the calls that led to its allocation.

@@ -185,6 +185,9 @@ func (t *Blocks) shown(e evidence.Evidence, stack []trace.Addr) Verdict {
 	if !ok || !s.Type.Array {
 		if c := t.container(stack); c != "" {
 			if ok {
+				if row := t.row(s.Type); row != nil {
+					return Verdict{Type: row, Offset: e.Offset, Why: e.Why}
+				}
 				t.rooms[c] = s.Type
 			}
 			return Verdict{Why: "room for the elements of a " + c}
@@ -457,12 +460,16 @@ func SameType(a, b *types.Type) bool {
 	return a.Name != "" && cxxname.Normal(a.Name) == cxxname.Normal(b.Name)
 }
 
-// Within reports whether a structure is another one, or lies in it.
+// Within reports whether a structure is another one, or lies in it, as an element of an array too.
 func Within(part, whole *types.Type) bool { return within(part, whole, 0) }
 
 func within(part, whole *types.Type, depth int) bool {
 	return SameType(part, whole) || depth < maxDeep && slices.ContainsFunc(whole.Members, func(m types.Member) bool {
-		return m.Type != nil && m.Type.HasMembers() && within(part, m.Type, depth+1)
+		of := m.Type
+		for of != nil && of.Kind == types.Array {
+			of = of.Elem
+		}
+		return of != nil && of.HasMembers() && within(part, of, depth+1)
 	})
 }
 

@@ -35,6 +35,10 @@ func TestWithin(t *testing.T) {
 	if !Within(object, derived) || Within(derived, object) || Within(object, list) {
 		t.Error("an object lies in what is derived from it, and nowhere else")
 	}
+	four := of("four", types.Member{Name: "of", Type: &types.Type{Kind: types.Array, Elem: object, Count: 4, Size: 64}})
+	if !Within(object, four) || Within(list, four) {
+		t.Error("an object lies in what has an array of such")
+	}
 }
 
 // TestWhole: what handles several kinds of nodes alike knows their first members only. A block as large as just one of the declared types
