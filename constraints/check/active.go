@@ -41,34 +41,87 @@ func pointsInside(t *types.Type) bool {
 		func(s string) bool { return strings.HasPrefix(name, s) })
 }
 
-// variantCells lists the pointers of what a std::variant holds, each in use with the
-// index of its alternative. ok is false for any other type.
-func variantCells(t *types.Type, depth int) (cells []EdgeCell, ok bool) {
+// Alternative is one of a std::variant: what it holds there, and where in the variant.
+type Alternative struct {
+	Path   string
+	Offset int64
+	Type   *types.Type
+}
+
+// variant returns the alternatives of a std::variant, in order, and the member that says which of them it holds, counted from 0;
+// none for any other type.
+func variant(t *types.Type) (all []Alternative, index types.Member) {
 	if !strings.HasPrefix(t.Name, "std::__detail::__variant::_Variant_storage<") {
-		return nil, false
+		return nil, index
 	}
 	union, _, ok1 := t.Member("_M_u")
 	index, _, ok2 := t.Member("_M_index")
 	if !ok1 || !ok2 || index.Type == nil || index.Type.Size > 8 {
-		return nil, false
+		return nil, index
 	}
-	name, offset := union.Name, union.Offset
-	for k, u := uint64(0), union.Type; u != nil && k < maxCells; k++ {
+	path, offset := union.Name, union.Offset
+	for u := union.Type; u != nil && len(all) < maxCells; {
 		first, at, is := u.Member("_M_first")
 		if !is {
 			break
 		}
-		for _, cell := range pointerCells(first.Type, depth+1) {
-			cell.Name = join(types.Member{Name: name}, join(first, cell.Name))
-			cell.Offset += offset + at
-			cell.holds(index, k)
-			cells = append(cells, cell)
-		}
+		all = append(all, Alternative{join(types.Member{Name: path}, first.Name), offset + at, first.Type})
 		rest, at, is := u.Member("_M_rest")
 		if !is {
 			break
 		}
-		name, offset, u = name+"."+rest.Name, offset+at, rest.Type
+		path, offset, u = path+"."+rest.Name, offset+at, rest.Type
 	}
-	return cells, true
+	return all, index
+}
+
+// variantCells lists the pointers of what a std::variant holds, each in use with the
+// index of its alternative. ok is false for any other type.
+func variantCells(t *types.Type, depth int) (cells []EdgeCell, ok bool) {
+	all, index := variant(t)
+	for k, of := range all {
+		for _, cell := range pointerCells(of.Type, depth+1) {
+			cell.Name = join(types.Member{Name: of.Path}, cell.Name)
+			cell.Offset += of.Offset
+			cell.holds(index, uint64(k))
+			cells = append(cells, cell)
+		}
+	}
+	return cells, len(all) > 0
+}
+
+// Held says what a std::variant holds of which the union lies at an offset of a type: its alternatives, with paths and offsets
+// that are those in the union, and where in the type the number of the one that is in use lies. None: it is the union of no variant.
+func Held(t, union *types.Type, at int64) (all []Alternative, index Span) {
+	return held(t, union, at, 0)
+}
+
+func held(t, union *types.Type, at int64, depth int) (all []Alternative, index Span) {
+	for t != nil && t.Kind == types.Array && t.Elem != nil && t.Elem.Size > 0 {
+		in := at % t.Elem.Size
+		if all, index = held(t.Elem, union, in, depth+1); len(all) > 0 {
+			index.Lo, index.Hi = index.Lo+at-in, index.Hi+at-in
+		}
+		return all, index
+	}
+	if t == nil || depth > maxNesting {
+		return nil, index
+	}
+	if all, number := variant(t); len(all) > 0 && all[0].Offset == at {
+		if u, _, _ := t.Member("_M_u"); u.Type == union {
+			for i := range all {
+				all[i].Path, all[i].Offset = strings.TrimPrefix(all[i].Path, "_M_u."), all[i].Offset-at
+			}
+			return all, Span{number.Offset, number.Offset + number.Type.Size}
+		}
+	}
+	for _, m := range t.Members {
+		if m.Type == nil || m.Offset < 0 || m.BitSize > 0 || at < m.Offset || at >= m.Offset+m.Type.Size {
+			continue
+		}
+		if all, index = held(m.Type, union, at-m.Offset, depth+1); len(all) > 0 {
+			return all, Span{index.Lo + m.Offset, index.Hi + m.Offset}
+		}
+	}
+	return nil, index
 }

@@ -3,14 +3,16 @@ package describe
 import (
 	"fmt"
 
+	"mgtrace/constraints/check"
 	"mgtrace/constraints/graph"
 	"mgtrace/mgpp"
+	"mgtrace/trace"
 	"mgtrace/types"
 )
 
 // What lies in a union is shown word by word: as the pointer that is in use there, else as
 // the bare number, since which member was meant is not known. Where each member has a pointer it is one. Behind the end of all members but
-// one it is known: there the fields of that one are shown.
+// one it is known: there the fields of that one are shown. Of a std::variant its number tells: all fields are those of what it holds.
 
 // bareWord is the type of a word of a union of which no more is known; read-only.
 var bareWord = &types.Type{Kind: types.Uint, Name: "unsigned long", Size: 8}
@@ -21,6 +23,9 @@ func intoUnions(g *graph.Graph, v mgpp.View, o graph.ObjID, in extent, f visit) 
 	into = func(s types.Scalar, at int64, path string) bool {
 		if s.Type == nil || s.Type.Kind != types.Union {
 			return f(s, at, path)
+		}
+		if of, ok := alternative(g, v, o, s.Type, at); ok {
+			return scalars(of.Type, at+of.Offset, at+s.Size, Join(path, of.Path), in, into)
 		}
 		longest, alone := longestMember(s.Type)
 		for lo := at; lo < at+s.Size; lo += 8 {
@@ -51,6 +56,29 @@ func intoUnions(g *graph.Graph, v mgpp.View, o graph.ObjID, in extent, f visit) 
 		return true
 	}
 	return into
+}
+
+// alternative is what the std::variant holds whose union lies at an offset of an object; false: it is the union of none, or that is not known.
+func alternative(g *graph.Graph, v mgpp.View, o graph.ObjID, union *types.Type, at int64) (of check.Alternative, ok bool) {
+	obj, base := g.Object(o), int64(0)
+	var layout *types.Type
+	switch t := obj.Type; {
+	case t != nil && t.Array && t.Elem != nil && t.Elem.Size > 0:
+		layout, base = t.Elem, at-at%t.Elem.Size
+	case t != nil:
+		layout = t.Layout
+	case obj.Global > 0:
+		layout = g.Spec().Globals[obj.Global-1].Layout
+	}
+	all, index := check.Held(layout, union, at-base)
+	if len(all) == 0 {
+		return of, false
+	}
+	k, ok := mgpp.Number(v, obj.Addr+trace.Addr(base+index.Lo), int(index.Hi-index.Lo))
+	if !ok || k >= uint64(len(all)) {
+		return of, false
+	}
+	return all[k], true
 }
 
 // pointerAt reports whether a pointer begins at an offset of a type: in a union, of each member that

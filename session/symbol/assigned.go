@@ -82,7 +82,7 @@ func (s *Table) Assign(stores []Store) {
 		}
 	}
 	for _, x := range stores {
-		if s.merged[x.PC] == nil {
+		if s.merged[x.PC] == nil && !x.Called { // what a call stores, as the operator= of smart pointers does to both, is of its line
 			s.merge(x)
 		}
 	}

@@ -128,7 +128,9 @@ func (s *Table) Shared(pc trace.Addr, m Member, static bool, stored map[trace.Ad
 		}
 	}
 	var out []objfile.Frame
-	for _, k := range s.meaning(c, m, func(k statement, _ *part) bool { return !does[statement{file: k.file, line: k.line}] }) {
+	for _, k := range s.meaning(c, m, func(k statement, _ *part) bool {
+		return !does[statement{file: k.file, line: k.line}] && (m.Classes == "" || !c.callsAt(k)) // or the operator= of a smart pointer stores it
+	}) {
 		f := objfile.Frame{File: k.file, Line: k.line, Function: k.function}
 		if !slices.Contains(out, f) && len(out) < maxMerged {
 			out = append(out, f)
@@ -649,6 +651,13 @@ func (c *function) code(k statement) (out []uint64) {
 		}
 	}
 	return out
+}
+
+// callsAt: a statement calls another machine function.
+func (c *function) callsAt(k statement) bool {
+	return slices.ContainsFunc(c.insts, func(in inst) bool {
+		return in.calls && slices.ContainsFunc(in.frames, func(f objfile.Frame) bool { return f.File == k.file && f.Line == k.line })
+	})
 }
 
 // machine is the code of a function, for its loops.

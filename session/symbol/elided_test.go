@@ -86,6 +86,27 @@ int main(int argc, char **argv)
 	}
 }
 
+// TestSharedCalls: what the operator= of a smart pointer stores without optimisation has a store, if in another function.
+func TestSharedCalls(t *testing.T) {
+	const text = `template<class T> struct owner {
+	T *p;
+	owner &operator=(T *q) { p = q; return *this; }
+};
+struct item { owner<item> next; item *plain; };
+int main(int argc, char **argv)
+{
+	item *a = new item, *b = new item;
+	a->next = b;
+	a->plain = b;
+	return a->next.p == b;
+}
+`
+	s, main := built(t, text, "g++", "-O0", "-g")
+	for _, f := range s.Shared(main, Member{Name: "next", Classes: "owner<item>"}, false, nil) {
+		t.Errorf("line %d has no store of its own", f.Line)
+	}
+}
+
 // TestPending: a field that an inlined function assigns is kept in a register until the loop around it
 // ends, and is stored there, at its own line, that of the macro which says so: from the function on it is pending, and no more from there
 // on. One that is stored in each round, or in some, or behind the function's own loop, never is.
