@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"mgtrace/constraints/eval"
+	"mgtrace/mgpp"
 	"mgtrace/trace"
 )
 
@@ -39,6 +41,28 @@ func TestLone(t *testing.T) {
 		got := slices.ContainsFunc(h.breaches(nil), func(b breach) bool { return strings.HasSuffix(h.names[b.missing], "5") })
 		if got != want {
 			t.Errorf("without store %d of %d: one is missing: %t", left, stores, got)
+		}
+	}
+}
+
+// generous tells of each operation that it may have touched all that is broken, as Touched is free to.
+type generous struct {
+	eval.Model
+	end mgpp.Timestamp
+}
+
+func (g generous) Touched(mgpp.Timestamp) []eval.Instance { return g.Broken(g.View(g.end)) }
+
+// TestConcerns: a store concerns what is broken if it is of what constraints with broken instances ask for, whatever else Touched names.
+func TestConcerns(t *testing.T) {
+	w := newWorld(t, "struct item { int size, depth; struct item *next; };\ntype item;\nsized: item X; X.next != NULL => X.size == X.next.size + 1;\n")
+	w.run("1: a = calloc item\n1: b = calloc item\n2: b.size = 1\n2: a.size = 2\n2: a.next = b\ncpoint\n3: b.depth = 7\n4: b.size = 2\n5: a.depth = 4\n")
+	in := w.input()
+	in.Model = generous{in.Model, in.At}
+	want := map[trace.Addr]bool{3: false, 4: true, 5: false}
+	for at := in.Healthy + 1; at <= in.At; at++ {
+		if pc := in.History.Op(at).PC; concerns(in, at) != want[pc] {
+			t.Errorf("what %d did concerns what is broken: %t", pc, !want[pc])
 		}
 	}
 }

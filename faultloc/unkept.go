@@ -131,13 +131,25 @@ func (in *Input) leftOver(free mgpp.Timestamp) bool {
 	return false
 }
 
-// concerns: the operation changed what a constraint asks of which an instance is broken.
+// concerns: the operation changed what a constraint asks of which an instance is broken. Touched tells that by words; a number beside the
+// one that is asked for does not matter.
 func concerns(in Input, t mgpp.Timestamp) bool {
-	touched := in.Model.Touched(t)
-	return slices.ContainsFunc(in.Found, func(inc eval.Inconsistency) bool {
-		return slices.ContainsFunc(touched, func(i eval.Instance) bool { return i.Constraint == inc.Instance.Constraint })
+	asked := 0
+	return slices.ContainsFunc(in.Model.Touched(t), func(i eval.Instance) bool {
+		if !slices.ContainsFunc(in.Found, func(inc eval.Inconsistency) bool { return i.Constraint == inc.Instance.Constraint }) {
+			return false
+		}
+		if asked++; asked > maxConcerned {
+			return true
+		}
+		changed := func(d eval.Dep) bool { return in.Model.LastChange(d, t) == t }
+		return slices.ContainsFunc(in.Model.Eval(i, in.Model.View(t)).Deps, changed) ||
+			slices.ContainsFunc(in.Model.Eval(i, in.Model.View(t-1)).Deps, changed)
 	})
 }
+
+// maxConcerned bounds the instances that are asked what an operation changed for them; of more it is taken to matter.
+const maxConcerned = 1024
 
 // General is a field's path without its indices.
 func General(path string) string {
