@@ -2,6 +2,7 @@ package probe
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,11 +16,12 @@ func TestOperations(t *testing.T) {
 		req  Request
 		want []string
 	}{
-		{"nodes", Request{Operations: []string{"node"}}, []string{"fresh", "add", "more", "drop"}},
+		{"nodes", Request{Operations: []string{"node"}}, []string{"fresh", "add", "more", "drop", "give_up"}},
 		{"other nodes", Request{Operations: []string{"other"}}, []string{"note"}},
 		{"no nodes", Request{Operations: []string{"nothing"}}, nil},
 		{"a function is named", Request{Operations: []string{"node"}, Watch: []string{"look"}}, nil},
 		{"a line is named", Request{Operations: []string{"node"}, Lines: []Line{{"operations.c", 27}}}, nil},
+		{"one that never returns is named", Request{Operations: []string{"node"}, Watch: []string{"give_up"}}, nil},
 		{"nobody asks", Request{}, nil},
 	} {
 		c.req.Allocators = []Allocator{{Free: "release"}}
@@ -28,6 +30,9 @@ func TestOperations(t *testing.T) {
 		slices.Sort(c.want)
 		if d := cmp.Diff(c.want, p.Operations); d != "" {
 			t.Errorf("%s: %s", c.name, d)
+		}
+		if warned := slices.ContainsFunc(p.Warnings, func(w string) bool { return strings.HasPrefix(w, "give_up never returns") }); warned != slices.Contains(c.req.Watch, "give_up") {
+			t.Errorf("%s: %q", c.name, p.Warnings)
 		}
 		for _, f := range p.Watched {
 			if f.Beside != slices.Contains(p.Operations, f.Name) {

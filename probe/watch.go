@@ -33,7 +33,9 @@ func (b *builder) planWatched() error {
 			continue
 		}
 		for _, l := range found {
-			b.watch(l)
+			if returns := b.watch(l); !returns && !l.fn.NoReturn {
+				b.warn("%s never returns as far as its code shows: it has no exit C-point", l.fn.Name)
+			}
 		}
 		for _, l := range inlined {
 			b.watchInlined(l, found)
@@ -139,7 +141,8 @@ func holdsFloat(t *types.Type) bool {
 	return t.Kind == types.Float
 }
 
-func (b *builder) watch(l located) {
+// watch adds a machine function, and says whether it returns, as far as its code shows.
+func (b *builder) watch(l located) (returns bool) {
 	name := l.fn.Base
 	if name == "" {
 		name = l.fn.Name
@@ -150,11 +153,11 @@ func (b *builder) watch(l located) {
 	}
 	f := Func{Name: l.fn.Name, ID: id, Role: RoleWatch, File: l.fn.File, Line: l.fn.Line}
 	if !b.enter(&f, l) {
-		return
+		return true
 	}
 	for _, other := range b.plan.Funcs {
 		if other.Role == RoleWatch && other.Entry == f.Entry {
-			return // named twice
+			return true // named twice
 		}
 	}
 	f.Args = argsOf(b.plan.Images[l.image].File, l.fn.Addr)
@@ -163,11 +166,9 @@ func (b *builder) watch(l located) {
 	b.land(l, f.Returns)
 	if len(f.Returns) == 0 {
 		w.NoReturn = true
-		if !l.fn.NoReturn {
-			b.warn("%s never returns as far as its code shows: it has no exit C-point", l.fn.Name)
-		}
 	}
 	b.plan.Funcs = append(b.plan.Funcs, f)
+	return len(f.Returns) > 0
 }
 
 // unknown is the error for a name that nothing has, with the nearest that there are.

@@ -72,9 +72,20 @@ static void more(int depth)
 	n->key += depth;
 }
 
+/* One that never returns is watched as any other, and named by nobody. */
+static void give_up(struct node *n)
+{
+	n->key = -1;
+	abort();
+}
+
 int main(void)
 {
 	fill();
+	if (look(root) < 0)
+		give_up(root);
+	if (look(root) == 1)
+		give_up(root->next);
 	more(3);
 	for (int i = 0; i < 3; i++) {
 		drop(root);
