@@ -59,7 +59,7 @@ func odd(in Input, suspects []Suspect) []Suspect {
 		for _, death := range freed {
 			last = max(last, death)
 		}
-		if last > 0 {
+		if last > 0 && in.Statement(in.History.Op(last).PC) != in.Statement(in.Died) { // or it is told once, as what died
 			accuse(last, Evidence{Kind: Freed})
 		}
 	}
