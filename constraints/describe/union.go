@@ -3,10 +3,8 @@ package describe
 import (
 	"fmt"
 
-	"mgtrace/constraints/check"
 	"mgtrace/constraints/graph"
 	"mgtrace/mgpp"
-	"mgtrace/trace"
 	"mgtrace/types"
 )
 
@@ -24,7 +22,7 @@ func intoUnions(g *graph.Graph, v mgpp.View, o graph.ObjID, in extent, f visit) 
 		if s.Type == nil || s.Type.Kind != types.Union {
 			return f(s, at, path)
 		}
-		if of, ok := alternative(g, v, o, s.Type, at); ok {
+		if of, ok := g.Alternative(v, o, s.Type, at); ok {
 			return scalars(of.Type, at+of.Offset, at+s.Size, Join(path, of.Path), in, into)
 		}
 		longest, alone := longestMember(s.Type)
@@ -56,29 +54,6 @@ func intoUnions(g *graph.Graph, v mgpp.View, o graph.ObjID, in extent, f visit) 
 		return true
 	}
 	return into
-}
-
-// alternative is what the std::variant holds whose union lies at an offset of an object; false: it is the union of none, or that is not known.
-func alternative(g *graph.Graph, v mgpp.View, o graph.ObjID, union *types.Type, at int64) (of check.Alternative, ok bool) {
-	obj, base := g.Object(o), int64(0)
-	var layout *types.Type
-	switch t := obj.Type; {
-	case t != nil && t.Array && t.Elem != nil && t.Elem.Size > 0:
-		layout, base = t.Elem, at-at%t.Elem.Size
-	case t != nil:
-		layout = t.Layout
-	case obj.Global > 0:
-		layout = g.Spec().Globals[obj.Global-1].Layout
-	}
-	all, index := check.Held(layout, union, at-base)
-	if len(all) == 0 {
-		return of, false
-	}
-	k, ok := mgpp.Number(v, obj.Addr+trace.Addr(base+index.Lo), int(index.Hi-index.Lo))
-	if !ok || k >= uint64(len(all)) {
-		return of, false
-	}
-	return all[k], true
 }
 
 // pointerAt reports whether a pointer begins at an offset of a type: in a union, of each member that

@@ -7,6 +7,7 @@ import (
 	"mgtrace/constraints/check"
 	"mgtrace/mgpp"
 	"mgtrace/trace"
+	"mgtrace/types"
 )
 
 // Ref is a pointer cell of an object, an edge or not.
@@ -303,6 +304,29 @@ func (g *Graph) UsedInUnion(v mgpp.View, o ObjID, off int64) (*check.EdgeCell, i
 		}
 	}
 	return nil, 0
+}
+
+// Alternative is what the std::variant holds whose union lies at an offset of an object; false: it is the union of none, or that is not known.
+func (g *Graph) Alternative(v mgpp.View, o ObjID, union *types.Type, at int64) (of check.Alternative, ok bool) {
+	obj, base := g.Object(o), int64(0)
+	var layout *types.Type
+	switch t := obj.Type; {
+	case t != nil && t.Array && t.Elem != nil && t.Elem.Size > 0:
+		layout, base = t.Elem, at-at%t.Elem.Size
+	case t != nil:
+		layout = t.Layout
+	case obj.Global > 0:
+		layout = g.Spec().Globals[obj.Global-1].Layout
+	}
+	all, index := check.Held(layout, union, at-base)
+	if len(all) == 0 {
+		return of, false
+	}
+	k, ok := mgpp.Number(v, obj.Addr+trace.Addr(base+index.Lo), int(index.Hi-index.Lo))
+	if !ok || k >= uint64(len(all)) {
+		return of, false
+	}
+	return all[k], true
 }
 
 func (g *Graph) edge(v mgpp.View, r Ref, to ObjID) Edge {
