@@ -97,7 +97,7 @@ func Held(t, union *types.Type, at int64) (all []Alternative, index Span) {
 }
 
 func held(t, union *types.Type, at int64, depth int) (all []Alternative, index Span) {
-	for t != nil && t.Kind == types.Array && t.Elem != nil && t.Elem.Size > 0 {
+	if t != nil && t.Kind == types.Array && t.Elem != nil && t.Elem.Size > 0 {
 		in := at % t.Elem.Size
 		if all, index = held(t.Elem, union, in, depth+1); len(all) > 0 {
 			index.Lo, index.Hi = index.Lo+at-in, index.Hi+at-in
