@@ -9,7 +9,7 @@
 //	go run ./bench/locate -slices -skip coverage,-O2 -base 100 -operations 60
 //
 // programs/ holds the nine structures of the thesis's table 4.1 as plain C programs, with
-// a specification each, and six more for -others, which tell how far what was learnt on
+// a specification each, and eleven more for -others, which tell how far what was learnt on
 // the nine carries. [mutate] breaks them, one statement at a time, and knows what it
 // broke; [judge] tells by means of the program's own check and of the address sanitiser,
 // never by mgtrace, whether a mutant breaks anything. Those that do are recorded at -O0 and at -O2, and located

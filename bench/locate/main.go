@@ -25,6 +25,7 @@ var programs = []string{
 // Other structures, which came later: they tell how far what was learnt on the first carries.
 var others = []string{
 	"lru-cache", "timer-heap", "skip-list", "interval-treap", "word-trie", "arc-graph",
+	"fibonacci-heap", "order-book", "bplus-tree", "piece-table", "expression-dag",
 }
 
 func main() {
