@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -311,6 +312,16 @@ func (s *scope) cellNames(t *NodeType, any bool, f syntax.Path) []Field {
 		for _, m := range s.spec.Embeds {
 			if m.Host == t && names(f.Name, m.Member) {
 				s.errorf(f.Pos, "`%s` is no pointer of %s: it is a node of its own (embed), at which a path may begin: X.%s ->> Y", f.Name, t.Name, f.Name)
+				return nil
+			}
+		}
+		for _, g := range s.spec.Globals {
+			if g.Layout == nil || !g.Layout.HasMembers() {
+				continue
+			}
+			if _, err := g.Layout.Find(f.Name); err == nil {
+				name := cmp.Or(g.Layout.Name, g.Name)
+				s.errorf(f.Pos, "`%s` is a field of ::%s, which is no part of the structure of %s yet: type %s; together %s, %s;", f.Name, g.Name, t.Name, name, t.Name, name)
 				return nil
 			}
 		}

@@ -26,7 +26,7 @@ type Program struct {
 var _ check.Program = (*Program)(nil)
 
 // LookupType implements types.Loader: what the first file has that defines the type; one
-// may only declare what a library defines.
+// may only declare what a library defines. A structure without a name goes by that of the only object in static memory that is one.
 func (p *Program) LookupType(name string) []*types.Type {
 	var declared []*types.Type
 	for _, f := range p.Objs {
@@ -38,7 +38,13 @@ func (p *Program) LookupType(name string) []*types.Type {
 			declared = found
 		}
 	}
-	return declared
+	if len(declared) > 0 {
+		return declared
+	}
+	if list := p.LookupGlobal("", name); len(list) == 1 && list[0].Type != nil && list[0].Type.HasMembers() && list[0].Type.Name == "" {
+		return []*types.Type{list[0].Type}
+	}
+	return nil
 }
 
 // Const implements types.Loader.
