@@ -41,6 +41,7 @@ const (
 	minAfter   = 48      // operations after the break that are looked at, at least
 	maxAfter   = 256     // and at most
 	minRounds  = 8       // inconsistencies that a loop may have left
+	maxRound   = 1 << 12 // and what may be broken at a moment of its first round
 	minWhole   = 3       // times that a statement must have run on a whole structure
 	maxDated   = 16      // inconsistencies that are asked since when
 	maxEasy    = 128     // what an inconsistency depends on that is evaluated with little effort
@@ -169,7 +170,11 @@ func (m *moments) round(n Narrowed) (_ Narrowed, found []eval.Inconsistency, ok 
 	least, most := 0, 0
 	for t := broke; t < min(again, broke+maxAfter) && !m.in.stopped(); t++ {
 		passing, lasting := 0, 0
-		for _, i := range m.in.Model.Broken(m.in.Model.View(t)) {
+		broken := m.in.Model.Broken(m.in.Model.View(t))
+		if len(broken) > maxRound {
+			return n, nil, false
+		}
+		for _, i := range broken {
 			if last[i] {
 				lasting++
 			} else {
