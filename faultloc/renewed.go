@@ -3,6 +3,7 @@ package faultloc
 import (
 	"mgtrace/constraints/graph"
 	"mgtrace/mgpp"
+	"mgtrace/trace"
 )
 
 // nearBy is how many operations beside a change are looked at.
@@ -10,7 +11,7 @@ const nearBy = 16
 
 // renewed is the newest store of a repair's field, in its node or else in like ones, that the function of a change has made beside it before,
 // and how many of such there were: what is to be stored only at times, as a list's end, is missing there and not beside the change. 0: there was
-// none, or several statements did.
+// none, several statements did, or it has run beside the change, for another node.
 func (r *Repair) renewed(in Input, change mgpp.Timestamp) (store mgpp.Timestamp, often int) {
 	f := in.function(change)
 	if f == "" || in.History.Op(change).Kind != mgpp.OpStore {
@@ -23,7 +24,7 @@ func (r *Repair) renewed(in Input, change mgpp.Timestamp) (store mgpp.Timestamp,
 		at := like.Addr + offset
 		t := in.History.LastWrite(at, uint64(r.Cell.Size), in.Healthy)
 		for n := 0; t > like.Birth && n < maxVersions; n++ {
-			if in.attributed(t) && in.function(t) == f && in.wrote(t) && r.like(in, at, t) && in.ranBeside(change, t) {
+			if in.attributed(t) && in.function(t) == f && in.wrote(t) && r.like(in, at, t) && in.ranBeside(in.History.Op(change).PC, t, 0, in.Healthy) {
 				if store != 0 && in.statement(t) != in.statement(store) {
 					return 0, 0
 				}
@@ -35,8 +36,8 @@ func (r *Repair) renewed(in Input, change mgpp.Timestamp) (store mgpp.Timestamp,
 			break
 		}
 	}
-	if store == 0 || in.statement(store) == in.statement(change) {
-		return 0, 0
+	if store == 0 || in.statement(store) == in.statement(change) || in.ranBeside(in.History.Op(store).PC, change, in.Healthy, in.At) {
+		return 0, 0 // it has run, for another node
 	}
 	return store, often
 }
@@ -44,9 +45,9 @@ func (r *Repair) renewed(in Input, change mgpp.Timestamp) (store mgpp.Timestamp,
 // maxLikeRenewed bounds the like nodes that are asked.
 const maxLikeRenewed = 16
 
-// ranBeside: the statement of a change ran near an operation of its function.
-func (in *Input) ranBeside(change, of mgpp.Timestamp) bool {
-	pc, f, op := in.History.Op(change).PC, in.function(change), in.History.Op(of)
+// ranBeside: an instruction ran near an operation of its function, after one time and up to another.
+func (in *Input) ranBeside(pc trace.Addr, of, from, to mgpp.Timestamp) bool {
+	f, op := in.function(of), in.History.Op(of)
 	ran := func(t mgpp.Timestamp) (is, on bool) {
 		o := in.History.Op(t)
 		if o.Thread != op.Thread || !in.attributed(t) || in.function(t) != f {
@@ -54,12 +55,12 @@ func (in *Input) ranBeside(change, of mgpp.Timestamp) bool {
 		}
 		return o.PC == pc, o.PC != op.PC // another call, or another round
 	}
-	for t := of - 1; t > 0 && of-t <= nearBy; t-- {
+	for t := of - 1; t > from && of-t <= nearBy; t-- {
 		if is, on := ran(t); is || !on {
 			return is
 		}
 	}
-	for t := of + 1; t <= in.Healthy && t-of <= nearBy; t++ {
+	for t := of + 1; t <= to && t-of <= nearBy; t++ {
 		if is, on := ran(t); is || !on {
 			return is
 		}

@@ -36,7 +36,7 @@ cpoint
 `
 
 // TestRenewed: what a function stores only at times, beside a change, is missing where it has done so before, and not beside the change; not where
-// another function has done that, or where another one of its statements may as well be meant.
+// another function has done that, where another one of its statements may as well be meant, or where it has run there, for another node.
 func TestRenewed(t *testing.T) {
 	const fault = "20: p3 = calloc piece\n48: p3.prev = p2\n51: p2.next = p3\n"
 	for _, c := range []struct {
@@ -45,8 +45,13 @@ func TestRenewed(t *testing.T) {
 		{"", "48, 51, 59", "omitted 59"},
 		{"", "48, 51", "wrote 51"},
 		{"51: p1.next = NULL\n58: d.tail = p1\ncpoint\n48: p2.prev = p1\n51: p1.next = p2\n59: d.tail = p2\ncpoint\n", "48, 51, 58, 59", "wrote 51"},
+		{"20: e = calloc document\n21: q1 = calloc piece\n22: e.head = q1\n22: e.tail = q1\ncpoint\n", "48, 51, 59", "wrote 51"},
 	} {
 		w := newWorld(t, docSpec)
+		fault := fault
+		if strings.Contains(c.before, "e =") {
+			fault += "59: e.tail = q1\n"
+		}
 		w.run(begun + c.before + fault)
 		in := w.input()
 		add := map[string][]int{"add": nil}
