@@ -163,8 +163,7 @@ func (c *census) concerns(at mgpp.Timestamp) bool {
 // number is what the number was at a time.
 func (c *census) number(at mgpp.Timestamp) (n int64, known bool) {
 	v, known := mgpp.Number(c.in.Model.View(at), c.addr, c.size)
-	shift := 64 - 8*c.size
-	return int64(v<<shift) >> shift, known
+	return signed(v, c.size), known
 }
 
 // reach finds the blocks that are reached from the number's, which is none of them. It reports false where they are too many.

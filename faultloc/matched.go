@@ -119,19 +119,25 @@ type sayer interface {
 	Says(i eval.Instance, v mgpp.View, tell func(addr trace.Addr, bits uint64))
 }
 
+// said is what an equation of an instance says that the cell at an address holds, on a view.
+func said(m sayer, i eval.Instance, v mgpp.View, at trace.Addr) (bits uint64, found bool) {
+	m.Says(i, v, func(addr trace.Addr, is uint64) {
+		if addr == at {
+			bits, found = is, true
+		}
+	})
+	return bits, found
+}
+
 // says asks an equation that the repair cures what the repair's number is at a time.
 func (r *Repair) says(in Input) (func(mgpp.Timestamp) (int64, bool), bool) {
 	m, ok := in.Model.(sayer)
 	if !ok {
 		return nil, false
 	}
-	ask := func(i eval.Instance, t mgpp.Timestamp) (v int64, found bool) {
-		m.Says(i, in.Model.View(t), func(addr trace.Addr, bits uint64) {
-			if addr == r.Cell.Addr {
-				v, found = signed(bits, r.Cell.Size), true
-			}
-		})
-		return v, found
+	ask := func(i eval.Instance, t mgpp.Timestamp) (int64, bool) {
+		bits, found := said(m, i, in.Model.View(t), r.Cell.Addr)
+		return signed(bits, r.Cell.Size), found
 	}
 	for _, i := range r.mended(in) {
 		if v, found := ask(i, in.At); found && v == signed(r.Value, r.Cell.Size) {

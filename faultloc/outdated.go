@@ -63,11 +63,11 @@ func outdated(in Input, tb *contributions, suspects []Suspect, repairs []Repair)
 		if e.Beside == 0 {
 			e.Beside = r.upToDate(in, t)
 		}
-		if w, often := r.renewed(in, t); w != 0 && in.looksFor(Renewed) {
+		if w := r.renewed(in, t); w != 0 && in.looksFor(Renewed) {
 			e.Named = true
 			suspects = addOmitted(in, suspects, Suspect{
 				Kind: Omitted, PC: in.History.Op(w).PC, Operation: w, Repair: r, Contributes: r.mended(in),
-				Evidence: []Evidence{r.evidence(in), {Kind: Renewed, Often: often, Beside: t}},
+				Evidence: []Evidence{r.evidence(in), {Kind: Renewed, Beside: t}},
 			})
 		}
 		s := r.accused(in, &suspects, t)

@@ -9,13 +9,13 @@ import (
 // nearBy is how many operations beside a change are looked at.
 const nearBy = 16
 
-// renewed is the newest store of a repair's field, in its node or else in like ones, that the function of a change has made beside it before,
-// and how many of such there were: what is to be stored only at times, as a list's end, is missing there and not beside the change. 0: there was
+// renewed is the newest store of a repair's field, in its node or else in like ones, that the function of a change has made beside it before:
+// what is to be stored only at times, as a list's end, is missing there and not beside the change. 0: there was
 // none, several statements did, or it has run beside the change, for another node.
-func (r *Repair) renewed(in Input, change mgpp.Timestamp) (store mgpp.Timestamp, often int) {
+func (r *Repair) renewed(in Input, change mgpp.Timestamp) (store mgpp.Timestamp) {
 	f := in.function(change)
 	if f == "" || in.History.Op(change).Kind != mgpp.OpStore {
-		return 0, 0
+		return 0
 	}
 	obj := in.Cells.Object(r.Cell.Obj)
 	offset := r.Cell.Addr - obj.Addr
@@ -26,20 +26,20 @@ func (r *Repair) renewed(in Input, change mgpp.Timestamp) (store mgpp.Timestamp,
 		for n := 0; t > like.Birth && n < maxVersions; n++ {
 			if in.attributed(t) && in.function(t) == f && in.wrote(t) && r.like(in, at, t) && in.ranBeside(in.History.Op(change).PC, t, 0, in.Healthy) {
 				if store != 0 && in.statement(t) != in.statement(store) {
-					return 0, 0
+					return 0
 				}
-				store, often = max(store, t), often+1
+				store = max(store, t)
 			}
 			t = in.History.LastWrite(at, uint64(r.Cell.Size), t-1)
 		}
-		if i == 0 && often > 0 {
+		if i == 0 && store != 0 {
 			break
 		}
 	}
 	if store == 0 || in.statement(store) == in.statement(change) || in.ranBeside(in.History.Op(store).PC, change, in.Healthy, in.At) {
-		return 0, 0 // it has run, for another node
+		return 0 // it has run, for another node
 	}
-	return store, often
+	return store
 }
 
 // maxLikeRenewed bounds the like nodes that are asked.

@@ -159,17 +159,9 @@ func (l *lab) mendTold(c Cell) (r Repair, ok bool) {
 	if !can || c.Pointer || len(c.Parts) > 0 || l.exhausted() {
 		return r, false
 	}
-	said := func(i eval.Instance, v mgpp.View) (value uint64, found bool) {
-		m.Says(i, v, func(addr trace.Addr, bits uint64) {
-			if addr == c.Addr {
-				value, found = bits, true
-			}
-		})
-		return value, found
-	}
 	var value uint64
 	for _, inc := range l.in.Found {
-		v, found := said(inc.Instance, l.view)
+		v, found := said(m, inc.Instance, l.view, c.Addr)
 		if !found || ok && v != value {
 			return r, false
 		}
@@ -184,13 +176,14 @@ func (l *lab) mendTold(c Cell) (r Repair, ok bool) {
 		return r, false
 	}
 	for _, i := range o.made {
-		if _, told := said(i, hypo); told || !slices.Contains(i.Nodes[:], c.Obj) {
+		if _, told := said(m, i, hypo, c.Addr); told || !slices.Contains(i.Nodes[:], c.Obj) {
 			return r, false
 		}
 	}
-	r = Repair{Cell: c, Value: value, Cured: o.n, Follows: len(o.made), cured: o.cured}
-	r.Hides, r.Given = l.hides(hypo, r.cured), l.given(c) && !l.workedOut(c, value)
-	return r, !r.Hides
+	if l.hides(hypo, o.cured) {
+		return r, false
+	}
+	return Repair{Cell: c, Value: value, Cured: o.n, Follows: len(o.made), Given: l.given(c) && !l.workedOut(c, value), cured: o.cured}, true
 }
 
 // maxFollows bounds what would ask for more with a number.

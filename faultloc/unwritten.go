@@ -17,7 +17,7 @@ const (
 // unwritten accuses what should have written a field from which a suspect has copied a pointer. A specification that does not read the field can
 // not say that nothing had written it: what the memory held before goes into the structure when the node is taken out, "*p = n->next;".
 func unwritten(in Input, tb *contributions, suspects []Suspect) []Suspect {
-	for i := range suspects[:len(suspects):len(suspects)] {
+	for i := range len(suspects) {
 		s := &suspects[i]
 		if c := tb.byOp[s.Operation]; s.Kind != Wrote || c == nil || c.lasting() == 0 {
 			continue
@@ -106,7 +106,7 @@ func (in *Input) writesOf(c Cell) (newest mgpp.Timestamp, often, of int) {
 	}
 	var most writer
 	for _, w := range writers {
-		if w.often > most.often || w.often == most.often && w.newest > most.newest {
+		if w.before(most) {
 			most = w
 		}
 	}

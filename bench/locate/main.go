@@ -47,7 +47,7 @@ func command() error {
 	only := flag.String("run", "", "only programs whose name matches this `regexp`")
 	beyond := flag.Bool("others", false, "take structures that are not of the thesis's table 4.1")
 	skip := flag.String("skip", "", "leave out coverage, analysis (record only, for -again), -O0 or -O2 (separated by commas)")
-	without := flag.String("without", "", "leave `evidence` out of account: counterfactual, repair, habit, missing, unlike, beside, mirror, last, outdated, vain, basis, stale, taken, dropped, lost, doomed, swapped, instead, passed, edited, switched, altered, garbage, used, early, freed, stray, crossed, crash, entered, matched, unasked, renewed, unwritten, and of habits gap, text, of unlike fields, origin, reached (separated by commas)")
+	without := flag.String("without", "", "leave `evidence` out of account: counterfactual, repair, habit, missing, unlike, beside, mirror, last, outdated, vain, basis, stale, taken, dropped, lost, doomed, swapped, instead, passed, edited, switched, altered, garbage, used, early, freed, stray, crossed, crash, entered, matched, unasked, renewed, unwritten, tallied, and of habits gap, text, of unlike fields, origin, reached (separated by commas)")
 	flag.BoolVar(&c.slicing, "slices", false, "compare slices from the first suspect with slices from the crash, of mutants that die")
 	flag.BoolVar(&c.crashes, "crashes", false, "take only mutants that die, and locate without a specification as well")
 	healthy := flag.Bool("healthy", false, "run the programs as they are, under both engines, and print accusations")

@@ -348,7 +348,7 @@ func (c *Checker) onlyBase(t *check.NodeType) bool {
 
 // Unborn reports whether a type has had no node, nor is one that others derive from which have.
 func (c *Checker) Unborn(t *check.NodeType) bool {
-	return !c.g.EverBorn(t) && !c.g.Declared(t) && !c.onlyBase(t)
+	return !c.g.Ever(t) && !c.onlyBase(t)
 }
 
 // hostOf is a type of which there were nodes, and that has one as a member, with the member's path: the nodes of a list of the C++ library have their

@@ -319,8 +319,11 @@ func (g *Graph) Live(t *check.NodeType, at mgpp.Timestamp, buf []ObjID) []ObjID 
 // EverBorn reports whether a type ever had an object.
 func (g *Graph) EverBorn(t *check.NodeType) bool { return g.pops[t.Index].count > 0 }
 
-// Declared reports whether an object in static memory is of a type.
-func (g *Graph) Declared(t *check.NodeType) bool {
+// Ever reports whether a type ever had an object, or is that of one in static memory, over which variables do not range.
+func (g *Graph) Ever(t *check.NodeType) bool {
+	if g.EverBorn(t) {
+		return true
+	}
 	for i := range g.spec.Globals {
 		if o := g.Global(i); o != 0 && g.Object(o).Type == t {
 			return true

@@ -441,7 +441,7 @@ func (a *Analysis) counted(found []eval.Inconsistency) []eval.Inconsistency {
 // ownerless: no node that has the field was ever there.
 func (a *Analysis) ownerless(field check.Field) bool {
 	return !slices.ContainsFunc(a.spec.Types, func(t *check.NodeType) bool {
-		return (a.Graph.EverBorn(t) || a.Graph.Declared(t)) && slices.ContainsFunc(t.Edges, func(c check.EdgeCell) bool { return field.Means(t, &c) })
+		return a.Graph.Ever(t) && slices.ContainsFunc(t.Edges, func(c check.EdgeCell) bool { return field.Means(t, &c) })
 	})
 }
 
@@ -449,7 +449,7 @@ func (a *Analysis) ownerless(field check.Field) bool {
 // no node ever.
 func (a *Analysis) fromOwnerless(inc eval.Inconsistency) bool {
 	return slices.ContainsFunc(a.spec.Types, func(t *check.NodeType) bool {
-		return !a.Graph.EverBorn(t) && !a.Graph.Declared(t) && slices.ContainsFunc(t.Edges[:t.Default], func(c check.EdgeCell) bool {
+		return !a.Graph.Ever(t) && slices.ContainsFunc(t.Edges[:t.Default], func(c check.EdgeCell) bool {
 			return slices.ContainsFunc(inc.Instance.Nodes[:], func(id graph.ObjID) bool {
 				to := a.Graph.Object(id).Type
 				return id != 0 && to != nil && typing.SameType(c.Elem, to.Layout)

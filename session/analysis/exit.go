@@ -56,10 +56,8 @@ func (a *Analysis) Signalled(ev *trace.Event) {
 				if a.traced(ev.PC) {
 					d.pc = ev.PC
 				}
-				if d.aborted {
-					if !a.Checker.Aborted(ev.Thread, at) {
-						a.mayRefuse(ev.Thread)
-					}
+				if d.aborted && !a.Checker.Aborted(ev.Thread, at) {
+					a.mayRefuse(ev.Thread)
 				}
 			}
 		}
