@@ -316,8 +316,10 @@ func (s *scope) cellNames(t *NodeType, any bool, f syntax.Path) []Field {
 			}
 		}
 		for _, g := range s.spec.Globals {
-			if g.Layout == nil || !g.Layout.HasMembers() {
-				continue
+			if !any || g.Layout == nil || !g.Layout.HasMembers() || slices.ContainsFunc(s.spec.Types, func(u *NodeType) bool {
+				return u.Layout != nil && (u.Layout == g.Layout || g.Layout.Name != "" && u.Layout.Name == g.Layout.Name)
+			}) {
+				continue // of a type that is declared, it is no pointer
 			}
 			if _, err := g.Layout.Find(f.Name); err == nil {
 				name := cmp.Or(g.Layout.Name, g.Name)
