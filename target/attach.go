@@ -130,7 +130,7 @@ func (t *tracer) awaitSharing(ctx context.Context) error {
 	for end := time.Now().Add(sharingLimit); ; {
 		waiting := 0
 		for _, th := range t.threads {
-			if !th.stopped && !th.exiting && asleep(th.tid) {
+			if !th.exiting && th.shares() {
 				waiting = th.tid
 			}
 		}
@@ -150,6 +150,15 @@ func (t *tracer) awaitSharing(ctx context.Context) error {
 			return fmt.Errorf("process %d: %w", t.pid, context.Cause(ctx))
 		}
 	}
+}
+
+// shares reports whether the thread has made a child by vfork and waits for it, or is
+// about to: it is stopped where the kernel tells of the child.
+func (th *thread) shares() bool {
+	if th.stopped {
+		return int(th.status>>16) == unix.PTRACE_EVENT_VFORK
+	}
+	return asleep(th.tid)
 }
 
 func (t *tracer) seizeAll(ctx context.Context) error {

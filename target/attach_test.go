@@ -137,6 +137,24 @@ func TestAttachUnnoticed(t *testing.T) {
 	}
 }
 
+// One that is met where the kernel tells of a child by vfork can be injected into as well.
+func TestAttachVforking(t *testing.T) {
+	r := start(t, build(t, "vforking"))
+	r.line()
+	for range 200 {
+		p := attach(t, r.pid())
+		if pid, err := p.Syscall(unix.SYS_GETPID); err != nil || int(pid) != r.pid() {
+			t.Fatalf("getpid is %d, %v", pid, err)
+		}
+		if err := p.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := r.end(), "0 failed"; got != want {
+		t.Errorf("the program says %q, want %q", got, want)
+	}
+}
+
 // The exit status of an attached process, and memory at its end.
 func TestAttachRun(t *testing.T) {
 	r := start(t, build(t, "steady"))
