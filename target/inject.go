@@ -164,12 +164,18 @@ func (t *tracer) gate(th *thread) (addr uint64, done func(), err error) {
 
 // entryPoint is the program's.
 func (t *tracer) entryPoint() (uint64, error) {
+	auxv, err := readAuxv(t.pid)
+	return auxv[mem.AuxEntry], err
+}
+
+// readAuxv reads the auxiliary vector of a process.
+func readAuxv(pid int) (mem.Auxv, error) {
 	raw := make([]byte, 4096)
-	n, err := readProc(t.pid, "auxv", raw)
+	n, err := readProc(pid, "auxv", raw)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	return mem.ParseAuxv(raw[:n])[mem.AuxEntry], nil
+	return mem.ParseAuxv(raw[:n]), nil
 }
 
 // syscall has one stopped thread make a system call.

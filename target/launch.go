@@ -264,6 +264,7 @@ func (t *tracer) adopt() error {
 	if err := t.openMemory(); err != nil {
 		return err
 	}
+	t.hideTimes()
 	if t.pid == t.root {
 		return nil
 	}
