@@ -11,11 +11,12 @@ import (
 )
 
 const (
-	usedSpec = "struct entry { long key; };\nstruct cache { long used; };\ntype entry;\ntype cache;\nused: cache C; C.used == COUNT(entry);\n"
-	forkSpec = "struct twig { struct twig *kid[2]; long top; };\ntype twig;\nthere: twig X; for I in 0 to 1, X.kid[I] == NULL or X.kid[I].EXISTS == TRUE;\nlinked: twig X; X.top == 1 or X.INDEGREE == 1;\n"
-	sizeSpec = "struct node { struct node *kid[2]; };\nstruct tree { struct node *top; };\ntype node;\ntype tree;\nnode.N;\nnode X; X.N = (X.kid[0]).N + (X.kid[1]).N + 1;\nall: tree T; (T.top).N == COUNT(node);\n"
-	twigs    = "1: t = calloc twig\n2: t.top = 1\n1: q = calloc twig\n3: t.kid[0] = q\n1: a = calloc twig\n3: q.kid[0] = a\n1: b = calloc twig\n3: q.kid[1] = b\ncpoint"
-	nodes    = "1: t = calloc tree\n2: r = calloc node\n3: t.top = r\n2: a = calloc node\n3: r.kid[0] = a\n2: b = calloc node\n3: r.kid[1] = b\ncpoint"
+	usedSpec  = "struct entry { long key; };\nstruct cache { long used; };\ntype entry;\ntype cache;\nused: cache C; C.used == COUNT(entry);\n"
+	shelfSpec = "struct item { struct item *next; };\nstruct shelf { struct item *items, *shown; long n; };\ntype item;\ntype shelf;\nn: shelf S; S.shown != NULL => S.n == COUNT(item);\n"
+	forkSpec  = "struct twig { struct twig *kid[2]; long top; };\ntype twig;\nthere: twig X; for I in 0 to 1, X.kid[I] == NULL or X.kid[I].EXISTS == TRUE;\nlinked: twig X; X.top == 1 or X.INDEGREE == 1;\n"
+	sizeSpec  = "struct node { struct node *kid[2]; };\nstruct tree { struct node *top; };\ntype node;\ntype tree;\nnode.N;\nnode X; X.N = (X.kid[0]).N + (X.kid[1]).N + 1;\nall: tree T; (T.top).N == COUNT(node);\n"
+	twigs     = "1: t = calloc twig\n2: t.top = 1\n1: q = calloc twig\n3: t.kid[0] = q\n1: a = calloc twig\n3: q.kid[0] = a\n1: b = calloc twig\n3: q.kid[1] = b\ncpoint"
+	nodes     = "1: t = calloc tree\n2: r = calloc node\n3: t.top = r\n2: a = calloc node\n3: r.kid[0] = a\n2: b = calloc node\n3: r.kid[1] = b\ncpoint"
 )
 
 // filled is a cache of 12 entries that is full, each made by 104 and counted by 111.
@@ -37,6 +38,18 @@ func TestAnswered(t *testing.T) {
 			"69: free e3\n104: e = calloc entry\n111: c.used = 13",
 			"68: c.used = 11\n69: free e3\n104: e = calloc entry\n111: c.used = 12",
 			"wrote 69",
+		},
+		{ // the count is asked for only when all are there
+			"not counted at all", shelfSpec, "1: s = calloc shelf\ncpoint",
+			"10: a = calloc item\n11: s.items = a\n10: b = calloc item\n12: b.next = a\n11: s.items = b\n20: s.shown = b",
+			"10: a = calloc item\n11: s.items = a\n13: s.n = 1\n10: b = calloc item\n12: b.next = a\n11: s.items = b\n13: s.n = 2\n20: s.shown = b",
+			"wrote 11",
+		},
+		{ // the one beside whose link the count was stored has its answer
+			"counted, but too little", shelfSpec, "1: s = calloc shelf\ncpoint",
+			"10: a = calloc item\n11: s.items = a\n13: s.n = 1\n10: b = calloc item\n12: b.next = a\n21: s.items = b\n20: s.shown = b",
+			"10: a = calloc item\n11: s.items = a\n13: s.n = 1\n20: s.shown = a",
+			"wrote 21",
 		},
 		{
 			"another node is lost as well", forkSpec, twigs,

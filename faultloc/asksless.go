@@ -93,12 +93,12 @@ const (
 // asks says how much is read of what was: what all agree in.
 func (l *lab) asks(hypo mgpp.View, was []reading) (how extent) {
 	for i, r := range was {
-		then, is := l.in.Model.Eval(r.instance, hypo).Deps, asMany
+		now, is := l.in.Model.Eval(r.instance, hypo), asMany
 		switch {
-		case slices.ContainsFunc(then, func(d eval.Dep) bool { return !slices.Contains(r.deps, d) }):
+		case slices.ContainsFunc(now.Deps, func(d eval.Dep) bool { return !slices.Contains(r.deps, d) }):
 			is = others
-		case slices.ContainsFunc(r.deps, func(d eval.Dep) bool { return !slices.Contains(then, d) }):
-			is = fewer
+		case now.Verdict == eval.NotApplicable, slices.ContainsFunc(r.deps, func(d eval.Dep) bool { return !slices.Contains(now.Deps, d) }):
+			is = fewer // of an implication both sides are read, whatever its guard is
 		}
 		if i > 0 && is != how {
 			return others

@@ -86,12 +86,14 @@ func blame(in Input, tb *contributions, suspects []Suspect, repairs []Repair, l 
 	if in.looksFor(Outdated) && in.Cells != nil {
 		suspects = outdated(in, tb, suspects, repairs)
 		suspects = l.behindCleared(suspects, repairs)
-		l.asksLess(suspects)
 	}
 	if in.looksFor(Matched) && in.Cells != nil {
 		suspects = matched(in, suspects, repairs)
 	}
 	if in.Cells != nil {
+		if in.looksFor(Outdated) {
+			l.asksLess(suspects)
+		}
 		carried(in, suspects)
 		unready(in, suspects)
 		if in.looksFor(Unwritten) {

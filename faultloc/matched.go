@@ -15,6 +15,9 @@ import (
 // maxMatched bounds the operations since the last healthy C-point whose changes are matched.
 const maxMatched = 64
 
+// maxUnheeded is the same where the count was not stored at all.
+const maxUnheeded = 512
+
 // jump is by how much an operation changed a number.
 type jump struct {
 	t  mgpp.Timestamp
@@ -30,7 +33,7 @@ func matched(in Input, suspects []Suspect, repairs []Repair) []Suspect {
 		if _, counts := in.step(last); !r.ofNumber() || !r.evidence(in).explains() || !counts || last <= in.Healthy || in.At-in.Healthy > maxMatched {
 			continue
 		}
-		left, ok := r.unanswered(in)
+		left, ok := r.unanswered(in, in.Healthy)
 		if !ok || len(left) == 0 {
 			continue
 		}
@@ -57,20 +60,49 @@ func matched(in Input, suspects []Suspect, repairs []Repair) []Suspect {
 	return suspects
 }
 
-// unanswered are the changes, since the last healthy C-point, of what an equation says that the repair's number is, that
+// unheeded is the last change of what a count counts, where none was answered, as the count was not stored at all since it was
+// last right, and the equation asked for it only after the last: all of one statement. 0: it is otherwise.
+func (r *Repair) unheeded(in Input, last mgpp.Timestamp) (at mgpp.Timestamp) {
+	if last > in.Healthy || !r.ofNumber() || in.At-in.Healthy > maxUnheeded {
+		return 0
+	}
+	says, ok := r.says(in)
+	if !ok {
+		return 0
+	}
+	from := in.Healthy
+	for _, ok := says(from); !ok && from < in.At && !in.stopped(); _, ok = says(from) {
+		from++ // the node that asks is not there yet
+	}
+	left, ok := r.unanswered(in, from)
+	if !ok || len(left) == 0 || slices.ContainsFunc(r.mended(in), func(i eval.Instance) bool {
+		return in.Model.Verdict(i, in.Model.View(left[len(left)-1].t)) != eval.NotApplicable
+	}) {
+		return 0
+	}
+	for _, j := range left {
+		at = in.linking(j.t)
+		if !in.attributed(at) || j.by*left[0].by < 0 || in.Statement(in.History.Op(at).PC) != in.Statement(in.History.Op(in.linking(left[0].t)).PC) {
+			return 0
+		}
+	}
+	return at
+}
+
+// unanswered are the changes, since a time at which the repair's number was right, of what an equation says that it is, that
 // no change of the number answers; not ok, if the number changed by what answers none of them.
-func (r *Repair) unanswered(in Input) (left []jump, ok bool) {
+func (r *Repair) unanswered(in Input, from mgpp.Timestamp) (left []jump, ok bool) {
 	says, ok := r.says(in)
 	if !ok {
 		return nil, false
 	}
-	was, ok := says(in.Healthy)
-	number, ok2 := read(in.Model.View(in.Healthy), r.Cell.Addr, r.Cell.Size)
+	was, ok := says(from)
+	number, ok2 := read(in.Model.View(from), r.Cell.Addr, r.Cell.Size)
 	if !ok || !ok2 || signed(number, r.Cell.Size) != was {
 		return nil, false
 	}
 	var own []jump
-	for t := in.Healthy + 1; t <= in.At; t++ {
+	for t := from + 1; t <= in.At; t++ {
 		is, ok := says(t)
 		n, ok2 := read(in.Model.View(t), r.Cell.Addr, r.Cell.Size)
 		if !ok || !ok2 || in.stopped() {
@@ -85,9 +117,9 @@ func (r *Repair) unanswered(in Input) (left []jump, ok bool) {
 		was, number = is, n
 	}
 	for _, o := range own {
-		k := -1 // the nearest: a count is changed beside what it counts
+		k := -1 // the nearest: a count is changed beside what it counts, as that is linked or taken out
 		for i, j := range left {
-			if j.by == o.by && (k < 0 || apart(j.t, o.t) < apart(left[k].t, o.t)) {
+			if j.by == o.by && (k < 0 || apart(in.linking(j.t), o.t) < apart(in.linking(left[k].t), o.t)) {
 				k = i
 			}
 		}

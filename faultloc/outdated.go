@@ -22,7 +22,8 @@ func outdated(in Input, tb *contributions, suspects []Suspect, repairs []Repair)
 		if in.settledNumber(r.Cell) {
 			continue
 		}
-		if !r.fitted(in, tb, last) || last > in.Healthy && strange(in, suspects, last) {
+		before := r.unheeded(in, last) // before anything was broken
+		if before == 0 && !r.fitted(in, tb, last) || last > in.Healthy && strange(in, suspects, last) {
 			continue
 		}
 		t := r.broke(in, tb, max(last, in.Healthy))
@@ -31,7 +32,9 @@ func outdated(in Input, tb *contributions, suspects []Suspect, repairs []Repair)
 		}
 		e := Evidence{Kind: Outdated, Mends: r, Follows: r.Follows}
 		in.cures(&e, r.cured)
-		if back := r.back(in); back > t && in.looksFor(Mirror) {
+		if before != 0 {
+			t, e.Flips, e.Unanswered = before, 1, true
+		} else if back := r.back(in); back > t && in.looksFor(Mirror) {
 			t = back // the one way was stored, and not the other
 		} else if out := r.bypassed(in, t); out != 0 {
 			onward(in, &suspects, t) // who put the node in was right
@@ -596,8 +599,11 @@ func (in *Input) linking(t mgpp.Timestamp) mgpp.Timestamp {
 			if !leads(at, at) {
 				continue
 			}
-			view := in.Model.View(at)
-			if o := in.Cells.At(op.Addr, view); slices.Contains(in.Cells.Into(o, view, maxInto), in.History.Op(at).Addr) {
+			view, link := in.Model.View(at), in.History.Op(at).Addr
+			if c, ok := in.Cells.Cell(link, view); ok && in.Cells.Object(c.Obj).Global != 0 {
+				return at
+			}
+			if o := in.Cells.At(op.Addr, view); slices.Contains(in.Cells.Into(o, view, maxInto), link) {
 				return at // not a way back, as its child's to its parent may be
 			}
 			if first == t {
