@@ -17,6 +17,7 @@ type tried struct {
 	given             mgpp.Timestamp
 	followed          []Read
 	survives          mgpp.Timestamp // without that operation
+	unset             []Unset
 }
 
 // Decisions implements Rerun.
@@ -36,6 +37,9 @@ func (x tried) Given(t mgpp.Timestamp) bool { return t == x.given }
 
 // Stored: the call is over.
 func (x tried) Stored(map[mgpp.Timestamp][]byte) (well, ok bool) { return false, false }
+
+// Unset implements Rerun.
+func (x tried) Unset() []Unset { return x.unset }
 
 // Followed implements Rerun.
 func (x tried) Followed() []Read { return x.followed }

@@ -244,7 +244,7 @@ const (
 	Counterfactual EvidenceKind = "counterfactual" // without its bytes, inconsistencies would be gone
 	RepairCell     EvidenceKind = "repair"         // it wrote, or should have written, the one cell that mends them
 	Missing        EvidenceKind = "missing"        // it writes the field in like nodes
-	Unwritten      EvidenceKind = "unwritten"      // it writes a field that nothing had written here, from which a pointer was copied
+	Unwritten      EvidenceKind = "unwritten"      // it writes a field that nothing had written here, from which a pointer was copied, or which the call has read
 	Renewed        EvidenceKind = "renewed"        // its function stored the field there in some calls before
 	Habit          EvidenceKind = "habit"          // it runs next to another statement time and again
 	Unlike         EvidenceKind = "unlike"         // it did what it never did before
@@ -385,7 +385,7 @@ type Evidence struct {
 	Law     Law            // Unlike: what held in all of Of executions
 	Origin  Origin         // Unlike: LawOrigin's
 	At      mgpp.Timestamp // Unlike, Doomed: the execution; Outdated: the change beside which the store is missing
-	By      trace.Addr     // Used: the instruction that used it; Followed: what stored the pointer by which the freed block was still reached
+	By      trace.Addr     // Used: the instruction that used it; Unwritten: that read it, where nothing was copied; Followed: what stored the pointer by which the freed block was still reached
 	Exact   bool           // Unlike: LawStep, and the number is wrong by as much
 	Turned  bool           // Unlike: the law is Beside's statement's
 	Later   bool           // Unlike: another statement broke a law before; Crash: all is broken since an earlier call

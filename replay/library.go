@@ -3,8 +3,10 @@ package replay
 import (
 	"bytes"
 	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // library does what a function of the library does, and returns to its caller. One that is not known is executed, if
@@ -14,7 +16,7 @@ func (c *cpu) library(name string) {
 	if n := len(c.frames); n > 0 && c.frames[n-1] == ret {
 		c.frames, c.calls = c.frames[:n-1], nil
 	}
-	a := func(i int) uint64 { return c.reg[[...]int{rdi, rsi, rdx, rcx}[i]] }
+	a := func(i int) uint64 { return c.reg[wholeArgs[i]] }
 	result := a(0)
 	switch name {
 	case "malloc", "_Znwm", "_Znam":
@@ -97,19 +99,62 @@ func (c *cpu) library(name string) {
 		if result = c.alloc("malloc", uint64(len(s)), ret); c.run.Err == nil {
 			c.bulk(name, result, a(0), s, ret)
 		}
-	case "printf", "puts", "putchar", "fprintf", "fputs", "fputc", "fwrite", "fflush", "__printf_chk", "__fprintf_chk":
+	case "strndup":
+		s := append(c.text(a(0), a(1)), 0)
+		if result = c.alloc("malloc", uint64(len(s)), ret); c.run.Err == nil {
+			c.bulk(name, result, a(0), s, ret)
+		}
+	case "strcat", "__strcat_chk":
+		c.bulk(name, a(0)+uint64(len(c.text(a(0), maxData))), a(1), append(c.text(a(1), maxData), 0), ret)
+	case "strncat", "__strncat_chk":
+		c.bulk(name, a(0)+uint64(len(c.text(a(0), maxData))), a(1), append(c.text(a(1), a(2)), 0), ret)
+	case "printf", "puts", "putchar", "fprintf", "fputs", "fputc", "fwrite", "fflush", "__printf_chk", "__fprintf_chk",
+		"vprintf", "vfprintf", "__vprintf_chk", "__vfprintf_chk", "putc", "perror":
 		result = 1 // nothing of the program's memory changes
+	case "sprintf":
+		result = c.print(name, a(0), maxData, a(1), c.arguments(2), ret)
+	case "snprintf":
+		result = c.print(name, a(0), a(1), a(2), c.arguments(3), ret)
+	case "__sprintf_chk":
+		result = c.print(name, a(0), maxData, a(3), c.arguments(4), ret)
+	case "__snprintf_chk":
+		result = c.print(name, a(0), a(1), a(4), c.arguments(5), ret)
+	case "vsprintf":
+		result = c.print(name, a(0), maxData, a(1), c.listed(a(2)), ret)
+	case "vsnprintf":
+		result = c.print(name, a(0), a(1), a(2), c.listed(a(3)), ret)
+	case "__vsprintf_chk":
+		result = c.print(name, a(0), maxData, a(3), c.listed(a(4)), ret)
+	case "__vsnprintf_chk":
+		result = c.print(name, a(0), a(1), a(4), c.listed(a(5)), ret)
+	case "atoi":
+		result, _ = c.numeral(a(0), 10, true)
+		result = uint64(signed(result, 4))
+	case "atol", "atoll":
+		result, _ = c.numeral(a(0), 10, true)
+	case "strtol", "strtoll", "strtoul", "strtoull", "__isoc23_strtol", "__isoc23_strtoll", "__isoc23_strtoul", "__isoc23_strtoull":
+		n := 0
+		if result, n = c.numeral(a(0), a(2), !strings.Contains(name, "strtou")); a(1) != 0 {
+			c.bulk(name, a(1), 0, binary.LittleEndian.AppendUint64(nil, a(0)+uint64(n)), ret)
+		}
+	case "sleep", "usleep", "nanosleep", "sched_yield":
+		result = 0
+	case "time":
+		if result = c.clocked(a(0), 8, name, ret); a(0) == 0 {
+			result = c.returned(name)
+		}
+	case "gettimeofday":
+		c.clocked(a(0), 16, name, ret)
+		result = 0
+	case "clock_gettime":
+		c.clocked(a(1), 16, name, ret)
+		result = 0
 	case "abs", "labs":
 		if result = uint64(signed(a(0), 4)); int64(result) < 0 {
 			result = -result
 		}
 	case "rand", "random", "lrand48":
-		if c.call.Results == nil {
-			c.fail(fmt.Errorf("%w: %s", ErrLibrary, name))
-			break
-		}
-		result = c.call.Results(c.run.Results)
-		c.run.Results++
+		result = c.returned(name)
 	case "exit", "abort", "_exit", "__assert_fail", "__stack_chk_fail":
 		c.fail(ErrEnded)
 	default:
@@ -122,6 +167,9 @@ func (c *cpu) library(name string) {
 		if table, ok := c.m.table(name); ok {
 			result = table
 			break
+		}
+		if inserts(name) {
+			break // nothing of the program's memory changes, and the stream is returned
 		}
 		if at, ok := c.m.world.Function(name); ok {
 			c.frames, c.calls, c.pc = c.frames[:frames], nil, at
@@ -142,6 +190,50 @@ func (c *cpu) library(name string) {
 		c.from[rax] = c.here()
 		c.from[rax].PC-- // the call
 	}
+}
+
+// returned is what a library function returns of which no memory tells.
+func (c *cpu) returned(name string) uint64 {
+	if c.call.Results == nil {
+		c.fail(fmt.Errorf("%w: %s", ErrLibrary, name))
+		return 0
+	}
+	c.run.Results++
+	return c.call.Results(c.run.Results - 1)
+}
+
+// clocked writes words that only the kernel knows, as the time: those that were recorded there, and of the run's own stack, where nothing
+// is recorded, such as a library function may return. It returns the first.
+func (c *cpu) clocked(addr, size uint64, name string, ret uint64) (first uint64) {
+	if addr == 0 {
+		return 0
+	}
+	var data []byte
+	switch {
+	case stack(addr):
+		for range size / 8 {
+			data = binary.LittleEndian.AppendUint64(data, c.returned(name))
+		}
+	case c.call.Written != nil:
+		data = c.call.Written(addr, size)
+	}
+	if uint64(len(data)) != size {
+		c.fail(fmt.Errorf("%w: %s", ErrLibrary, name))
+		return 0
+	}
+	c.bulk(name, addr, 0, data, ret)
+	return binary.LittleEndian.Uint64(data)
+}
+
+// inserts: a function of the C++ library, by its mangled name, puts something into an output stream, and returns that. What a stream of a
+// text then holds is not known: a call for which that matters does not do what was recorded.
+func inserts(name string) bool {
+	for _, prefix := range [...]string{"_ZNSols", "_ZNSo9_M_insertI", "_ZNSo3putEc", "_ZNSo5flushEv", "_ZNSo5writeE", "_ZSt16__ostream_insertI", "_ZSt4endlI", "_ZSt5flushI"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return strings.HasPrefix(name, "_ZStlsI") && strings.Contains(name, "RSt13basic_ostreamI")
 }
 
 // touch does what a function does that changes an object of the library's own (sizes: glibc, bits/pthreadtypes-arch.h), which nobody

@@ -35,6 +35,9 @@ type Call struct {
 	Alter func(n int, pc, value uint64) uint64
 	// Results is what a library function returns, the n-th time from 0, of which no memory tells, as rand. Nil: such a call ends the run.
 	Results func(n int) uint64
+	// Written is what was recorded that a library function wrote there, which only the kernel knows. Nil, or not of that size: nothing, and such a
+	// call ends the run.
+	Written func(addr, size uint64) []byte
 	// Stored is what the store that is effect n is to write instead; none: nothing. Nil, or not ok: what it writes.
 	Stored func(n int) (instead []byte, ok bool)
 	// Edit is an instruction that is another one.
@@ -118,6 +121,18 @@ type Value struct {
 	Calls   []uint64
 }
 
+// Unset is memory that was read, of which no byte is known.
+type Unset struct {
+	PC      uint64 // of the instruction
+	Addr    uint64
+	Size    int
+	Value   uint64 // for which it was taken
+	Effects int    // how many there were before it
+}
+
+// maxUnset bounds how many of these a run tells.
+const maxUnset = 16
+
 // Run is what came of it.
 type Run struct {
 	Effects   []Effect
@@ -132,8 +147,10 @@ type Run struct {
 	Results   int    // of library functions of which no memory tells, as many
 	// Guessed is how often a value was taken for 0 that nobody knows.
 	Guessed int
-	Err     error  // why it ended before the call returned
-	PC      uint64 // the last instruction; of one that was a library function, before the return address of its call
+	// Unset are the first of those, of a run that is not brief, each place once.
+	Unset []Unset
+	Err   error  // why it ended before the call returned
+	PC    uint64 // the last instruction; of one that was a library function, before the return address of its call
 }
 
 // Why a run ends early.

@@ -3,6 +3,7 @@ package replay
 import (
 	"encoding/binary"
 	"math/bits"
+	"slices"
 )
 
 // Memory is kept in pages. What a run has not written it shares with the others: with that from which it goes on, and with
@@ -107,6 +108,16 @@ func (p *page) knows(off, size int) bool {
 	return bits.TrailingZeros64(^is) >= size
 }
 
+// unknown: no byte is known.
+func (p *page) unknown(off, size int) bool {
+	for i := off; i < off+size; i++ {
+		if p.known[i>>6]>>(i&63)&1 != 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // learn notes that bytes are known.
 func (p *page) learn(off, size int) {
 	for i := off; i < off+size; {
@@ -133,12 +144,28 @@ func (c *cpu) load(addr uint64, size int) (v uint64) {
 	if p.read != ^uint32(0) {
 		c.m.ask(p, addr, size)
 	}
-	if !p.knows(off, size) {
-		c.run.Guessed++
-		if size == 8 && c.call.Crash.Unknown != 0 {
-			return c.call.Crash.Unknown
-		}
+	if p.knows(off, size) {
+		return p.number(off, size)
 	}
+	c.run.Guessed++
+	if v = p.number(off, size); size == 8 && c.call.Crash.Unknown != 0 {
+		v = c.call.Crash.Unknown
+	}
+	if !c.call.Brief && c.last != nil && c.last.name == "" && p.unknown(off, size) {
+		c.unset(Unset{c.pc, addr, size, v, len(c.run.Effects)})
+	}
+	return v
+}
+
+// unset notes that memory was read of which nothing is known.
+func (c *cpu) unset(u Unset) {
+	if len(c.run.Unset) < maxUnset && !slices.ContainsFunc(c.run.Unset, func(o Unset) bool { return o.Addr == u.Addr }) {
+		c.run.Unset = append(c.run.Unset, u)
+	}
+}
+
+// number is one of up to eight bytes.
+func (p *page) number(off, size int) (v uint64) {
 	switch size {
 	case 8:
 		return binary.LittleEndian.Uint64(p.data[off:])

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -98,9 +99,9 @@ func (f *file) readStubs() {
 
 // TestProcessor: a call returns what it returns on the processor.
 func TestProcessor(t *testing.T) {
-	for _, level := range []string{"-O0", "-O1", "-O2", "-O3"} {
-		t.Run(level, func(t *testing.T) {
-			f, bin := compile(t, "sums.c", level)
+	for _, flags := range []string{"-O0", "-O1", "-O2 -D_FORTIFY_SOURCE=2", "-O3"} {
+		t.Run(flags, func(t *testing.T) {
+			f, bin := compile(t, "sums.c", strings.Fields(flags)...)
 			out, err := exec.Command(bin).Output()
 			if err != nil {
 				t.Fatal(err)

@@ -45,3 +45,45 @@ func TestResults(t *testing.T) {
 		t.Errorf("%v where nobody knows", run.Err)
 	}
 }
+
+// TestTimes: what the kernel tells is what was recorded there; of the stack it may be anything, and where nothing was recorded the call
+// ends there.
+func TestTimes(t *testing.T) {
+	f, _ := compile(t, "stored.c", "-O0")
+	m := New(f)
+	call := Call{
+		Entry: f.funcs["timed"], MaxSteps: 1000, Results: func(n int) uint64 { return uint64(3 + n) },
+		Written: func(addr, size uint64) []byte {
+			if addr != f.funcs["cell"] || size != 16 {
+				return nil
+			}
+			return []byte{1, 7: 0, 8: 2, 15: 0}
+		},
+	}
+	if run := m.Run(call); run.Err != nil || run.Result != 54321 || len(run.Effects) != 1 {
+		t.Errorf("%d, %v, %d effects", run.Result, run.Err, len(run.Effects))
+	}
+	call.Written = nil
+	if run := m.Run(call); !errors.Is(run.Err, ErrLibrary) {
+		t.Errorf("%v where nothing was recorded", run.Err)
+	}
+}
+
+// TestUnset: memory of which nothing is known, and that was read, is told once, but not by a brief run.
+func TestUnset(t *testing.T) {
+	f, _ := compile(t, "stored.c", "-O0")
+	m := New(f)
+	const there = 0x1000_0000
+	call := Call{Entry: f.funcs["marked"], Args: []uint64{there}, MaxSteps: 1000}
+	run := m.Run(call)
+	if run.Err != nil || len(run.Unset) != 2 || run.Guessed != 3 {
+		t.Fatalf("%v, %d guessed, %+v", run.Err, run.Guessed, run.Unset)
+	}
+	if u := run.Unset[0]; u.Addr != there || u.Size != 4 || u.Effects != 0 || run.Unset[1].Addr != there+8 || run.Unset[1].Effects != 1 {
+		t.Errorf("%+v", run.Unset)
+	}
+	call.Brief = true
+	if run := m.Run(call); len(run.Unset) > 0 || run.Guessed != 3 {
+		t.Errorf("brief: %d guessed, %+v", run.Guessed, run.Unset)
+	}
+}

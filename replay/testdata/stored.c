@@ -1,5 +1,7 @@
 /* What is stored is read again, and a number that nobody knows is added. */
 #include <stdlib.h>
+#include <sys/time.h>
+#include <time.h>
 
 volatile long cell[2];
 
@@ -10,4 +12,21 @@ __attribute__((noinline)) long stored(long a, long b)
     return cell[1] + rand() % 10 + 100 * (rand() % 10);
 }
 
-int main(void) { return stored(1, 2); }
+/* What only the kernel knows: in memory that is recorded, on the stack, and returned. */
+__attribute__((noinline)) long timed(void)
+{
+    struct timespec own;
+    struct timeval *there = (struct timeval *)cell;
+    gettimeofday(there, NULL);
+    clock_gettime(CLOCK_REALTIME, &own);
+    return there->tv_sec + 10 * there->tv_usec + 100 * own.tv_sec + 1000 * own.tv_nsec + 10000 * time(NULL);
+}
+
+/* It reads the first twice, and writes what is between. */
+__attribute__((noinline)) int marked(int *p)
+{
+    p[1] = p[0] != 0;
+    return p[0] + p[1] + p[2];
+}
+
+int main(void) { return stored(1, 2) + timed(); }

@@ -1,6 +1,7 @@
 /* What a compiler makes of ordinary code: each line of the output is one call, with its result. */
 #include <ctype.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -220,6 +221,51 @@ CALL kinds(num a, num b)
     return sum + (p ? *p : 999);
 }
 
+static num hashed(const char *s)
+{
+    num h = 5381;
+    while (*s)
+        h = h * 33 ^ *s++;
+    return h;
+}
+static __attribute__((noinline)) int listed(char *to, size_t size, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    int n = vsnprintf(to, size, format, list);
+    va_end(list);
+    return n;
+}
+/* What printf makes of arguments in registers and on the stack. */
+CALL formats(num a, num b)
+{
+    char t[400], u[12], v[200];
+    short h = a;
+    int w = (int)(b & 7);
+    double x = (double)(a % 100000) / 7;
+    int n = sprintf(t, "%d|%i|%u|%x|%X|%o|%c|%s|%5.3s|%-8s|%%|%ld|%lx|%lu|%hd|%hhu|%zu|%08d|%+d|% d|%-6d.|%.4d|%*d|%-*d|%#lx|%.0d|%p|%3c", (int)a, (int)b, (unsigned)a, (unsigned)b,
+        (unsigned)a, (unsigned)b, (int)('a' + (a & 15)), "text", "abcdef", "left", a, b, (unsigned long)a, h, (int)(unsigned char)b, (size_t)a, (int)b, (int)a, (int)b, (int)a, (int)(b & 63), w,
+        (int)a, -w, (int)b, (unsigned long)(a | 1), (int)(b & 1), (void *)(a | 1), 'z');
+    int m = snprintf(u, sizeof u, "key%ld:%d", a, (int)b);
+    int k = listed(v, sizeof v, "%d %s %f %ld %g %c %d %d %e %.2f %G %u %5.1f %+g %f %f %f", (int)a, u, x, b, x * 1e9, 'c', (int)b, 7, x / 1e5, x, (double)(int)b, (unsigned)a, x, -x, x, 1.5, x / 3);
+    return hashed(t) ^ hashed(u) * 3 ^ hashed(v) * 7 + n + m * 1000 + k + (snprintf(NULL, 0, "%d", (int)a) << 20);
+}
+/* Numbers that are read from a text. */
+CALL numerals(num a, num b)
+{
+    char t[100], *end, *stop;
+    snprintf(t, sizeof t, " \t%ld rest", a / 3);
+    num s = strtol(t, &end, 10) + (end - t) + atoi("  -17x") + atol("+99") + atoi(t + 40 * (b & 1) * 0);
+    s = s * 3 + strtol("0x1fg", &end, 0) + strtol("0x", &stop, 16) + strtol("0755", NULL, 0) + strtol("zz", NULL, 36);
+    s = s * 3 + *end + *stop + (num)strtoul("-5", NULL, 10) + (num)strtoul("18446744073709551615", &end, 10) + strtol("none", &stop, 10) + *stop;
+    strcpy(t, "begin");
+    strcat(t, a & 1 ? "odd" : "even");
+    strncat(t, "abcdef", b & 7);
+    char *d = strndup(t, 7);
+    s = s * 3 + hashed(t) + hashed(d);
+    free(d);
+    return s;
+}
 int main(void)
 {
     unsigned long s = 42;
@@ -227,7 +273,7 @@ int main(void)
         num a = (num)(s = s * 6364136223846793005ul + 1442695040888963407ul) >> (s >> 59);
         num b = (num)(s = s * 6364136223846793005ul + 1442695040888963407ul) >> (s >> 58);
         SHOW(arith); SHOW(divide); SHOW(narrow); SHOW(bigger); SHOW(choose); SHOW(loops);
-        SHOW(structs); SHOW(chain); SHOW(sorted); SHOW(floats); SHOW(singles); SHOW(chosen); SHOW(arrays); SHOW(deep); SHOW(bits); SHOW(flags); SHOW(locked); SHOW(room); SHOW(texts); SHOW(kinds);
+        SHOW(structs); SHOW(chain); SHOW(sorted); SHOW(floats); SHOW(singles); SHOW(chosen); SHOW(arrays); SHOW(deep); SHOW(bits); SHOW(flags); SHOW(locked); SHOW(room); SHOW(texts); SHOW(kinds); SHOW(formats); SHOW(numerals);
     }
     return 0;
 }

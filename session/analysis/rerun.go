@@ -270,6 +270,14 @@ func (x *experiments) Stored(instead map[mgpp.Timestamp][]byte) (well, ok bool) 
 	return x.call.Stored(instead)
 }
 
+// Unset implements faultloc.Rerun.
+func (x *experiments) Unset() (out []faultloc.Unset) {
+	for _, u := range x.call.Unset() {
+		out = append(out, faultloc.Unset{PC: trace.Addr(u.PC), Addr: trace.Addr(u.Addr), Size: u.Size, Before: x.call.Time(u.Effects)})
+	}
+	return out
+}
+
 // Followed implements faultloc.Rerun.
 func (x *experiments) Followed() []faultloc.Read {
 	return x.a.reads(x.call.Followed(), func(r *replay.Read) mgpp.Timestamp { return x.call.Time(r.Effects) })

@@ -204,7 +204,7 @@ func (a *Analysis) why(s *faultloc.Suspect, best *faultloc.Evidence, out *report
 				return report.Sentence(a.evidence(s, *best))
 			}
 			return "It stored a pointer to a node that was freed after that, and the pointer is still there."
-		case faultloc.Unlike, faultloc.Followed, faultloc.Dropped, faultloc.Lost, faultloc.Early, faultloc.Used, faultloc.Stale, faultloc.Taken, faultloc.Instead, faultloc.Swapped, faultloc.Edited, faultloc.Switched, faultloc.Altered:
+		case faultloc.Unlike, faultloc.Followed, faultloc.Dropped, faultloc.Lost, faultloc.Early, faultloc.Used, faultloc.Stale, faultloc.Taken, faultloc.Instead, faultloc.Swapped, faultloc.Edited, faultloc.Switched, faultloc.Altered, faultloc.Unwritten:
 			return report.Sentence(a.evidence(s, *best))
 		case faultloc.Idle:
 			return "It stored what a field held already, beside one that nothing has written: with " + a.repair(s.Repair) + " it would be well."
@@ -454,6 +454,9 @@ func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 		return fmt.Sprintf("in %d of %d like nodes this statement set the field; here it did not", e.Often, e.Of)
 	case faultloc.Unwritten:
 		c := e.Mends.Cell
+		if e.By != 0 {
+			return fmt.Sprintf("nothing wrote %s, which %s read: with another value there the call would have gone another way", describe.Join(a.Graph.Name(c.Obj), c.Path), a.Symbols.Place(e.By))
+		}
 		return fmt.Sprintf("nothing wrote %s, and %s stored what lay there", describe.Join(a.Graph.Name(c.Obj), c.Path), a.Symbols.Place(a.Hist.Op(e.At).PC))
 	case faultloc.Renewed:
 		return fmt.Sprintf("it has set the field before beside %s; here it did not", a.Symbols.Place(a.Hist.Op(e.Beside).PC))

@@ -278,7 +278,7 @@ func (r *Rerun) world() *world {
 	}
 	return &world{
 		single: r.single, asked: &r.depends,
-		view: r.p.History.At(r.call.From), symbols: r.p.Symbols, told: told, flags: r.p.Flags,
+		view: r.p.History.At(r.call.From), history: r.p.History, symbols: r.p.Symbols, told: told, flags: r.p.Flags,
 		pointers: func(addr trace.Addr) []uint64 { return r.likely(r.p.Pointers(addr, r.call.From)) },
 	}
 }
@@ -369,7 +369,7 @@ func (r *Rerun) crash() replay.Crash {
 
 // again is the call, for an experiment.
 func (r *Rerun) again() replay.Call {
-	c := replay.Call{Entry: uint64(r.call.Entry), Args: r.call.Args, Floats: r.floats, Place: r.place, Resize: r.resize, Brief: true, Results: r.result, Until: r.call.Until}
+	c := replay.Call{Entry: uint64(r.call.Entry), Args: r.call.Args, Floats: r.floats, Place: r.place, Resize: r.resize, Brief: true, Results: r.result, Written: r.written, Until: r.call.Until}
 	if r.call.Last != 0 {
 		c.Crash = r.crash()
 	}

@@ -7,13 +7,13 @@ import (
 
 // Led is the memory on which the address depends that a thread could not reach which was stopped at a time, in such calls, the nearest first.
 func Led(p Program, at mgpp.Timestamp, calls []replay.Stopped) []replay.Read {
-	return replay.Led(recorded{&world{view: p.History.At(at), symbols: p.Symbols}}, calls)
+	return replay.Led(recorded{&world{view: p.History.At(at), history: p.History, symbols: p.Symbols}}, calls)
 }
 
 // Argument is the first argument of the call before which a thread was stopped, if that is known, and the memory on which it depends, the
 // nearest first.
 func Argument(p Program, at mgpp.Timestamp, calls []replay.Stopped) (value uint64, known bool, led []replay.Read) {
-	return replay.Argument(recorded{&world{view: p.History.At(at), symbols: p.Symbols}}, calls)
+	return replay.Argument(recorded{&world{view: p.History.At(at), history: p.History, symbols: p.Symbols}}, calls)
 }
 
 // recorded is the program, with nothing of memory that the history does not have.

@@ -227,6 +227,17 @@ func (s *search) run() bool {
 	return s.r.fits()
 }
 
+// written is what was recorded that a library function wrote there.
+func (r *Rerun) written(addr, size uint64) []byte {
+	for t := r.call.From + 1; t <= r.call.To; t++ {
+		if op := r.p.History.Op(t); op.Kind == mgpp.OpBulk && uint64(op.Addr) == addr && op.Size == size {
+			e, _ := effect(r.p.History, &op)
+			return e.Data
+		}
+	}
+	return nil
+}
+
 // result is the n-th that a library function returned of which nothing tells.
 func (r *Rerun) result(n int) uint64 {
 	switch {

@@ -14,6 +14,7 @@ import (
 // world is the program as it was at a time, as far as the history and the files know it.
 type world struct {
 	view    mgpp.View
+	history *mgpp.History
 	symbols *symbol.Table
 	told    map[uint64]byte // what was read when the call began, and what else is known
 	// pointers are what a pointer variable at an address may hold that is not recorded, and choice says which of
@@ -64,9 +65,24 @@ func (w *world) readNode(addr uint64, data []byte, known []bool) int {
 	n, _ := w.view.Node(id)
 	k := min(uint64(len(data)), uint64(n.Start)+n.Size-addr)
 	b := mgpp.Bytes{Data: data[:k], Written: known[:k]}
-	w.view.Read(trace.Addr(addr), &b)
+	if !w.view.Read(trace.Addr(addr), &b) || slices.Contains(b.Written, false) {
+		w.left(addr, data[:k], b.Written)
+	}
 	copy(known, b.Written)
 	return int(k)
+}
+
+// left fills in, for what nothing has written in a block, what a block that lay there before has left, where that was recorded: it may
+// be that still, as an allocator writes to a few words of what is free.
+func (w *world) left(addr uint64, data []byte, written []bool) {
+	for i := range data {
+		if at := trace.Addr(addr) + trace.Addr(i); !written[i] {
+			if t := w.history.LastWrite(at, 1, w.view.Time()); t > 0 {
+				b := mgpp.Bytes{Data: data[i : i+1], Written: make([]bool, 1)}
+				w.history.At(t).Read(at, &b)
+			}
+		}
+	}
 }
 
 // readImage reads what is of the file of the program or of a library.

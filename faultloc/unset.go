@@ -1,0 +1,67 @@
+package faultloc
+
+import (
+	"slices"
+
+	"mgtrace/mgpp"
+	"mgtrace/trace"
+)
+
+// Unset is a read of memory that nothing had written.
+type Unset struct {
+	PC     trace.Addr // of the instruction that read it
+	Addr   trace.Addr
+	Size   int
+	Before mgpp.Timestamp // the last operation before it
+}
+
+// unset accuses what should have written a field that the broken call has read, where nothing had written it. It is the statement from
+// which like nodes have its first value; where few have one, who allocated the node.
+func (in *Input) unset(r Rerun, suspects []Suspect) []Suspect {
+	if in.Cells == nil || !in.looksFor(Unwritten) {
+		return suspects
+	}
+	for _, u := range r.Unset() {
+		view := in.Model.View(u.Before)
+		c, ok := in.Cells.Cell(u.Addr, view)
+		if !ok || c.Addr != u.Addr || c.Size != u.Size || len(c.Parts) > 0 || c.Tags != 0 {
+			continue // a part of it may be written, as of bit-fields
+		}
+		obj := in.Cells.Object(c.Obj)
+		if _, known := read(view, c.Addr, c.Size); known || obj.Type == nil || obj.Global != 0 {
+			continue
+		}
+		e := Evidence{Kind: Unwritten, Mends: &Repair{Cell: c}, By: u.PC}
+		w, often, of := in.writesOf(c)
+		if w == 0 && !in.stores(c) {
+			continue // it may be written by what is not recorded, as a library that it is handed to
+		}
+		if 4*often < of { // by others than who fills the node in
+			if in.attributed(obj.Birth) {
+				suspects = charge(*in, suspects, obj.Birth, e)
+			}
+			continue
+		}
+		if e.Often, e.Of = often, of; !slices.ContainsFunc(suspects, func(s Suspect) bool {
+			return s.Kind == Omitted && in.Statement(s.PC) == in.statement(w) && s.has(Unwritten)
+		}) {
+			suspects = append(suspects, Suspect{Kind: Omitted, PC: in.History.Op(w).PC, Operation: w, Evidence: []Evidence{e}})
+		}
+	}
+	return suspects
+}
+
+// stores: the program stores a field somewhere, of a node of its type, also of one that has been freed since.
+func (in *Input) stores(c Cell) bool {
+	of := in.Cells.Object(c.Obj).Type
+	for t := in.At; t > 0 && in.At-t < maxLearnt; t-- {
+		op := in.History.Op(t)
+		if op.Kind != mgpp.OpStore || int(op.Size) != c.Size || !in.attributed(t) {
+			continue
+		}
+		if o, ok := in.cellAt(op, in.Model.View(t)); ok && o.Path == c.Path && in.Cells.Object(o.Obj).Type == of {
+			return true
+		}
+	}
+	return false
+}
