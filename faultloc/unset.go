@@ -37,15 +37,20 @@ func (in *Input) unset(r Rerun, suspects []Suspect) []Suspect {
 			continue // it may be written by what is not recorded, as a library that it is handed to
 		}
 		if 4*often < of { // by others than who fills the node in
-			if in.attributed(obj.Birth) {
+			told := func(s Suspect) bool { return s.Kind == Omitted && s.Repair != nil && in.likeCell(s.Repair.Cell, c) }
+			if in.attributed(obj.Birth) && !slices.ContainsFunc(suspects, told) {
 				suspects = charge(*in, suspects, obj.Birth, e)
 			}
 			continue
 		}
-		if e.Often, e.Of = often, of; !slices.ContainsFunc(suspects, func(s Suspect) bool {
-			return s.Kind == Omitted && in.Statement(s.PC) == in.statement(w) && s.has(Unwritten)
-		}) {
-			suspects = append(suspects, Suspect{Kind: Omitted, PC: in.History.Op(w).PC, Operation: w, Evidence: []Evidence{e}})
+		e.Often, e.Of = often, of
+		i := slices.IndexFunc(suspects, func(s Suspect) bool { return s.Kind == Omitted && in.Statement(s.PC) == in.statement(w) })
+		if i < 0 {
+			i = len(suspects)
+			suspects = append(suspects, Suspect{Kind: Omitted, PC: in.History.Op(w).PC, Operation: w})
+		}
+		if s := &suspects[i]; !s.has(Unwritten) {
+			s.Evidence = append(s.Evidence, e)
 		}
 	}
 	return suspects
@@ -53,15 +58,19 @@ func (in *Input) unset(r Rerun, suspects []Suspect) []Suspect {
 
 // stores: the program stores a field somewhere, of a node of its type, also of one that has been freed since.
 func (in *Input) stores(c Cell) bool {
-	of := in.Cells.Object(c.Obj).Type
 	for t := in.At; t > 0 && in.At-t < maxLearnt; t-- {
 		op := in.History.Op(t)
 		if op.Kind != mgpp.OpStore || int(op.Size) != c.Size || !in.attributed(t) {
 			continue
 		}
-		if o, ok := in.cellAt(op, in.Model.View(t)); ok && o.Path == c.Path && in.Cells.Object(o.Obj).Type == of {
+		if o, ok := in.cellAt(op, in.Model.View(t)); ok && in.likeCell(o, c) {
 			return true
 		}
 	}
 	return false
+}
+
+// likeCell: two cells are of one field, of nodes of one type.
+func (in *Input) likeCell(a, b Cell) bool {
+	return a.Path == b.Path && in.Cells.Object(a.Obj).Type == in.Cells.Object(b.Obj).Type
 }

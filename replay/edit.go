@@ -148,6 +148,9 @@ func (in *inst) describe(s *Site) {
 		}
 	case x86asm.LEA:
 		s.Result = size
+		if m, ok := in.Args[1].(x86asm.Mem); ok && m.Base != x86asm.RIP {
+			s.Step = uint64(m.Disp)
+		}
 	case x86asm.MOV:
 		if said {
 			s.Result = size

@@ -332,6 +332,24 @@ func (g *Graph) Ever(t *check.NodeType) bool {
 	return false
 }
 
+// TypeOf is Typing's answer. Where that has none, a block that realloc has moved is what it was before: its content is.
+func (g *Graph) TypeOf(n mgpp.Node) (t *check.NodeType, offset int64, why string) {
+	t, offset, why = g.typing.TypeOf(n)
+	if t != nil || n.Moved == 0 || n.Global != 0 {
+		return t, offset, why
+	}
+	was := g.of(n.Moved)
+	if len(was) == 0 {
+		return t, offset, why
+	}
+	// Behind it are those that lie within it, which are made again.
+	o := g.objs.at(was[0])
+	if o.Type == nil || o.Type.Intrusive || o.Guessed {
+		return t, offset, why // a guess by the size says nothing of one that is resized
+	}
+	return o.Type, int64(o.Addr - g.hist.Node(n.Moved).Start), "moved"
+}
+
 // born makes the objects of a new block: the one that its type declares, and
 // what is embedded in that. carried: the block has bytes already.
 func (g *Graph) born(id mgpp.NodeID, t mgpp.Timestamp, carried bool) {
@@ -352,7 +370,7 @@ func (g *Graph) born(id mgpp.NodeID, t mgpp.Timestamp, carried bool) {
 		}
 		carried = true
 	} else {
-		typ, off, why := g.typing.TypeOf(n)
+		typ, off, why := g.TypeOf(n)
 		if typ == nil {
 			if _, again := g.typing.(known); !again { // that says what was an object, and a block of no bytes was none
 				g.noType(id, t)

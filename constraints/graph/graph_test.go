@@ -297,6 +297,28 @@ func TestReallocatedTable(t *testing.T) {
 	}
 }
 
+// TestMoved: what realloc has moved to where nothing tells its type is what it was; what was of no type stays so, and what is told goes first.
+func TestMoved(t *testing.T) {
+	w := graphtest.New(t, "struct node { struct node *next; long key; };\nstruct other { long a, b; };\ntype node;\ntype other;\n")
+	w.Alloc("node", 0x1000, 16)
+	w.Alloc("nothing", 0x1100, 16)
+	w.Alloc("node", 0x1200, 16)
+	w.Put(0x1200, 8, 0x1000)
+	for i, to := range []string{"", "", " other"} {
+		w.Apply(trace.Event{Kind: trace.KindRealloc, Aux: uint64(0x1000 + 0x100*i), Addr: trace.Addr(0x2000 + 0x100*i), Size: 32, Name: "realloc" + to})
+	}
+	w.Apply(trace.Event{Kind: trace.KindRealloc, Aux: 0x2000, Addr: 0x3000, Size: 64, Name: "realloc"})
+	for at, want := range map[trace.Addr]string{0x3000: "node", 0x2100: "", 0x2200: "other"} {
+		got := ""
+		for _, o := range w.G.At(w.Now(), at) {
+			got = w.G.Object(o).Type.Name
+		}
+		if got != want {
+			t.Errorf("at %#x: %q, want %q", at, got, want)
+		}
+	}
+}
+
 // TestPartlyRead: of a long write the first bytes alone are known. What the others were nothing leads from any more.
 func TestPartlyRead(t *testing.T) {
 	h, g := setup(t, nodes)

@@ -107,13 +107,13 @@ func (a *Analysis) foreign(id mgpp.NodeID) bool {
 		return true
 	}
 	if n.Before {
-		t, _, _ := a.Typing.TypeOf(n)
+		t, _, _ := a.Graph.TypeOf(n)
 		return t == nil // nobody knows whose it is
 	}
 	if a.Typing == nil || n.Tracked || len(n.Stack) == 0 || a.Typing.ProgramsOwn(n.Stack[0]) {
 		return false
 	}
-	t, _, _ := a.Typing.TypeOf(n)
+	t, _, _ := a.Graph.TypeOf(n)
 	return t == nil
 }
 

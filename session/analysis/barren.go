@@ -105,7 +105,7 @@ func (a *Analysis) sampleAt(addr trace.Addr, wall int64) {
 	if !ok || b.closed[at] || len(b.hosts) < barrenHosts || n.Before || n.Tracked || n.Arena || n.Global != 0 || len(n.Stack) == 0 {
 		return
 	}
-	if t, _, _ := a.Typing.TypeOf(n); t != nil {
+	if t, _, _ := a.Graph.TypeOf(n); t != nil {
 		return
 	}
 	if len(b.samples) > barrenKept {

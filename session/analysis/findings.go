@@ -134,7 +134,7 @@ func (a *Analysis) notANode(n mgpp.Node) string {
 	if a.Typing == nil || len(n.Stack) == 0 {
 		return ""
 	}
-	if is, _, _ := a.Typing.TypeOf(n); is != nil {
+	if is, _, _ := a.Graph.TypeOf(n); is != nil {
 		return "" // a node, but of another type
 	}
 	from := a.allocatedAt(n)

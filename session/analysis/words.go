@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"mgtrace/mgpp"
 	"mgtrace/report"
 	"mgtrace/trace"
+	"mgtrace/types"
 )
 
 // reasons says why a statement is suspected: the best piece of evidence in one
@@ -368,7 +370,7 @@ func (a *Analysis) repairOne(r *faultloc.Repair) string {
 		}
 		return strings.Join(parts, ", ")
 	}
-	value := fmt.Sprint(int64(r.Value))
+	value, number := fmt.Sprint(int64(r.Value)), a.floating(r)
 	tag, word := r.Value&r.Cell.Tags, r.Value&^r.Cell.Tags
 	as := describe.CodedAs(a.Graph, r.Cell.Obj, r.Cell.Addr)
 	switch pointer := as.Decode(r.Value, uint64(r.Cell.Addr)); {
@@ -387,6 +389,8 @@ func (a *Analysis) repairOne(r *faultloc.Repair) string {
 		value = fmt.Sprintf("%#x", word)
 	case r.Cell.Unsigned:
 		value = fmt.Sprint(r.Value << (64 - 8*r.Cell.Size) >> (64 - 8*r.Cell.Size))
+	case number != nil:
+		value = number.Decode(binary.LittleEndian.AppendUint64(nil, r.Value), 0, 0).String()
 	case r.Cell.Size < 8:
 		value = fmt.Sprint(int64(r.Value<<(64-8*r.Cell.Size)) >> (64 - 8*r.Cell.Size))
 	}
@@ -394,6 +398,15 @@ func (a *Analysis) repairOne(r *faultloc.Repair) string {
 		value += fmt.Sprintf(" tag %d", tag)
 	}
 	return fmt.Sprintf("%s = %s", describe.Join(a.Graph.Name(r.Cell.Obj), r.Cell.Path), value)
+}
+
+// floating is the type of a repair's field, if it holds a floating-point number; else nil.
+func (a *Analysis) floating(r *faultloc.Repair) *types.Type {
+	view := a.Hist.At(a.Graph.Object(r.Cell.Obj).Birth)
+	if f, ok := describe.BareFieldAt(a.Graph, view, r.Cell.Obj, r.Cell.Addr); ok && f.Type != nil && f.Type.Kind == types.Float {
+		return f.Type
+	}
+	return nil
 }
 
 // evidence puts one piece of evidence into words.
@@ -617,6 +630,8 @@ func harm(e *faultloc.Evidence) string {
 		return hidden
 	case e.Dangles:
 		return ", but what it would lead to again leads to what was freed"
+	case e.Orphans > 0:
+		return fmt.Sprintf(", but nothing would lead to %s any more", report.Plural(e.Orphans, "node", "nodes"))
 	case e.Created < 0:
 		return ""
 	case e.Follows > 0:

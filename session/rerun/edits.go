@@ -265,7 +265,7 @@ func (r *Rerun) kind(addr uint64) any {
 	return f.Node
 }
 
-// numbers are the neighbours of a number that is computed, and what it would be were it counted the other way.
+// numbers are the neighbours of a number that is computed, and what it would be were it counted the other way, or nothing added to it.
 func (r *Rerun) numbers(s *replay.Site, add func(e replay.Edit, was, is uint64)) {
 	if r.block(s.Made) || r.elsewhere(s.Made) { // an address
 		return
@@ -275,6 +275,9 @@ func (r *Rerun) numbers(s *replay.Site, add func(e replay.Edit, was, is uint64))
 	}
 	if s.Step != 0 {
 		add(replay.Edit{Kind: replay.Number, By: -(s.Step + s.Step)}, 0, 0)
+		if s.Step != 1 && s.Step+1 != 0 {
+			add(replay.Edit{Kind: replay.Number, By: -s.Step}, 0, 0)
+		}
 	}
 }
 
