@@ -36,7 +36,7 @@ func (in *Input) unset(r Rerun, suspects []Suspect) []Suspect {
 		if w == 0 && !in.stores(c) {
 			continue // it may be written by what is not recorded, as a library that it is handed to
 		}
-		if 4*often < of { // by others than who fills the node in
+		if 4*often < of || in.statement(w) == in.Statement(u.PC) { // by others than who fills the node in; or it counts on from what lies there
 			told := func(s Suspect) bool { return s.Kind == Omitted && s.Repair != nil && in.likeCell(s.Repair.Cell, c) }
 			if in.attributed(obj.Birth) && !slices.ContainsFunc(suspects, told) {
 				suspects = charge(*in, suspects, obj.Birth, e)

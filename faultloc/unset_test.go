@@ -18,6 +18,7 @@ func TestUnset(t *testing.T) {
 		size                     int
 		want                     string
 	}{
+		{"it is counted on from", "40: $.dead = 1\n", "", "", 0, 8, "wrote 10"},
 		{"it is missing", "12: $.dead = 0\n", "", "", 0, 8, "omitted 12"},
 		{"it is written elsewhere", "", "15: a.dead = 1\n", "", 0, 8, "wrote 10"},
 		{"nobody writes it", "", "", "", 0, 8, ""},

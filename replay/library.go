@@ -346,7 +346,12 @@ func (c *cpu) alloc(name string, size, ret uint64) (addr uint64) {
 	}
 	e := Effect{Kind: Alloc, PC: ret, Addr: addr, Size: size, Name: name, Zeroed: name == "calloc", Stack: c.stackOf(ret)}
 	c.run.Effects = append(c.run.Effects, e)
-	c.put(addr, make([]byte, min(size, maxData)))
+	if e.Zeroed {
+		c.put(addr, make([]byte, min(size, maxData)))
+	} else {
+		c.unlearn(addr, min(size, maxLeft))
+		c.put(addr+min(size, maxLeft), make([]byte, min(size, maxData)-min(size, maxLeft)))
+	}
 	c.reuse(addr, size)
 	return addr
 }

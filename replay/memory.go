@@ -118,6 +118,23 @@ func (p *page) unknown(off, size int) bool {
 	return true
 }
 
+// maxLeft is of how many bytes of a new block it is known that nothing has written them.
+const maxLeft = 512
+
+// unlearn notes that nobody has written to memory: what lies there is what was left there.
+func (c *cpu) unlearn(addr, size uint64) {
+	for end := addr + size; addr < end; {
+		off := addr & (pageSize - 1)
+		n := min(pageSize-off, end-addr)
+		p := c.page(addr, true)
+		c.m.ask(p, addr, int(n))
+		for i := off; i < off+n; i++ {
+			p.known[i>>6] &^= 1 << (i & 63)
+		}
+		addr += n
+	}
+}
+
 // learn notes that bytes are known.
 func (p *page) learn(off, size int) {
 	for i := off; i < off+size; {

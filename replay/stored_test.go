@@ -87,3 +87,13 @@ func TestUnset(t *testing.T) {
 		t.Errorf("brief: %d guessed, %+v", run.Guessed, run.Unset)
 	}
 }
+
+// TestReused: what nothing has written in a new block is what lay there before, and not known; a block that is cleared holds 0.
+func TestReused(t *testing.T) {
+	f, _ := compile(t, "stored.c", "-O0")
+	call := Call{Entry: f.funcs["reused"], MaxSteps: 1000, Place: func(n int, _ uint64) uint64 { return f.funcs["left"] + uint64(16*n) }}
+	run := New(f).Run(call)
+	if run.Err != nil || run.Result != 25 || run.Guessed != 1 || len(run.Unset) != 1 || run.Unset[0].Addr != f.funcs["left"]+8 || run.Unset[0].Value != 20 {
+		t.Errorf("%d, %v, %d guessed, %+v", run.Result, run.Err, run.Guessed, run.Unset)
+	}
+}

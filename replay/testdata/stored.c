@@ -3,7 +3,7 @@
 #include <sys/time.h>
 #include <time.h>
 
-volatile long cell[2];
+volatile long cell[2], left[4] = { 1, 20, 300, 4000 };
 
 __attribute__((noinline)) long stored(long a, long b)
 {
@@ -27,6 +27,14 @@ __attribute__((noinline)) int marked(int *p)
 {
     p[1] = p[0] != 0;
     return p[0] + p[1] + p[2];
+}
+
+/* A new block holds what lay there, and one that is cleared 0. */
+__attribute__((noinline)) long reused(void)
+{
+    volatile long *p = malloc(16), *q = calloc(1, 16);
+    p[0] = 5;
+    return p[0] + p[1] + q[0] + q[1];
 }
 
 int main(void) { return stored(1, 2) + timed(); }

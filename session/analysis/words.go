@@ -468,7 +468,7 @@ func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 	case faultloc.Unwritten:
 		c := e.Mends.Cell
 		if e.By != 0 {
-			return fmt.Sprintf("nothing wrote %s, which %s read: with another value there the call would have gone another way", describe.Join(a.Graph.Name(c.Obj), c.Path), a.Symbols.Place(e.By))
+			return fmt.Sprintf("nothing wrote %s, which %s read, and what the call did depends on it", describe.Join(a.Graph.Name(c.Obj), c.Path), a.Symbols.Place(e.By))
 		}
 		return fmt.Sprintf("nothing wrote %s, and %s stored what lay there", describe.Join(a.Graph.Name(c.Obj), c.Path), a.Symbols.Place(a.Hist.Op(e.At).PC))
 	case faultloc.Renewed:

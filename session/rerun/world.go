@@ -43,7 +43,11 @@ func (w *world) Read(addr uint64, data []byte, known []bool) {
 		if n == 0 {
 			n = w.readImage(addr+uint64(i), data[i:], known[i:])
 		}
-		i += max(n, 1)
+		if n == 0 {
+			n = 1
+			w.left(addr+uint64(i), data[i:i+1], known[i:i+1])
+		}
+		i += n
 	}
 	if i := w.single - addr; w.single != 0 && i < uint64(len(data)) {
 		data[i], known[i], *w.asked = 1, true, true
