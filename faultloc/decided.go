@@ -33,6 +33,8 @@ type Rerun interface {
 	// Before: had an operation before this call, in which the program died, changed nothing, the call would have come through where it
 	// died and to its end, and left nothing broken. Not ok where that is not known.
 	Before(mgpp.Timestamp) (well, ok bool)
+	// Outlived are pointers by which this call came to what had been freed, in the order in which they were followed.
+	Outlived() []OutlivedPointer
 	// Unset are reads, in this call, of memory that nothing had written, without which the call would have gone another way.
 	Unset() []Unset
 	// Given: what an operation of this call stored is an argument of it, as it was.
@@ -110,7 +112,7 @@ func decided(in Input, suspects []Suspect) []Suspect {
 	if in.looksFor(Passed) {
 		suspects = passed(in, r, suspects)
 	}
-	suspects = in.unset(r, suspects)
+	suspects = in.outlived(r, in.unset(r, suspects))
 	if !in.looksFor(Switched) {
 		return suspects
 	}

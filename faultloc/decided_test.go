@@ -18,6 +18,7 @@ type tried struct {
 	followed          []Read
 	survives          mgpp.Timestamp // without that operation
 	unset             []Unset
+	outlived          []OutlivedPointer
 }
 
 // Decisions implements Rerun.
@@ -37,6 +38,9 @@ func (x tried) Given(t mgpp.Timestamp) bool { return t == x.given }
 
 // Stored: the call is over.
 func (x tried) Stored(map[mgpp.Timestamp][]byte) (well, ok bool) { return false, false }
+
+// Outlived implements Rerun.
+func (x tried) Outlived() []OutlivedPointer { return x.outlived }
 
 // Unset implements Rerun.
 func (x tried) Unset() []Unset { return x.unset }

@@ -266,6 +266,7 @@ const (
 	Altered        EvidenceKind = "altered"        // had it computed another value, all would hold
 	Edited         EvidenceKind = "edited"         // with another text all would hold, in earlier calls as well
 	Swapped        EvidenceKind = "swapped"        // with its operands the other way round, inconsistencies would be gone
+	Outlived       EvidenceKind = "outlived"       // it freed a node to which a pointer still led that the broken call has followed
 	Used           EvidenceKind = "used"           // it freed memory that the same call went on to use
 	Followed       EvidenceKind = "followed"       // it wrote what the program followed to where it died, and nothing is broken
 	Tallied        EvidenceKind = "tallied"        // up to there a number that a condition asked for was that of blocks
@@ -385,7 +386,7 @@ type Evidence struct {
 	Law     Law            // Unlike: what held in all of Of executions
 	Origin  Origin         // Unlike: LawOrigin's
 	At      mgpp.Timestamp // Unlike, Doomed: the execution; Outdated: the change beside which the store is missing
-	By      trace.Addr     // Used: the instruction that used it; Unwritten: that read it, where nothing was copied; Followed: what stored the pointer by which the freed block was still reached
+	By      trace.Addr     // Used: the instruction that used it; Unwritten: that read it, where nothing was copied; Outlived: that came there by the pointer; Followed: what stored the pointer by which the freed block was still reached
 	Exact   bool           // Unlike: LawStep, and the number is wrong by as much
 	Turned  bool           // Unlike: the law is Beside's statement's
 	Later   bool           // Unlike: another statement broke a law before; Crash: all is broken since an earlier call

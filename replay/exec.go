@@ -144,6 +144,9 @@ func (c *cpu) step(in *inst) {
 	if len(c.freed) > 0 && c.run.Stale == nil {
 		c.stale(in)
 	}
+	if !c.call.Brief {
+		c.led(in)
+	}
 	next := in.next
 	if in.cond >= 0 {
 		jumps := in.ops[0].kind == opRel

@@ -139,6 +139,7 @@ type Run struct {
 	Values    []Value
 	Decisions []Decision
 	Stale     *Stale  // nil: there was none
+	Leads     []Lead  // of a run that is not brief
 	Reads     []Read  // on what the address depends where no memory is, the nearest first
 	Sites     []*Site // in the order in which they were executed first
 	Met       []int   // how many effects there were each time it came to Call.Until; of a run that is not brief

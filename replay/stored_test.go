@@ -3,6 +3,7 @@ package replay
 import (
 	"encoding/binary"
 	"errors"
+	"slices"
 	"testing"
 )
 
@@ -95,5 +96,20 @@ func TestReused(t *testing.T) {
 	run := New(f).Run(call)
 	if run.Err != nil || run.Result != 25 || run.Guessed != 1 || len(run.Unset) != 1 || run.Unset[0].Addr != f.funcs["left"]+8 || run.Unset[0].Value != 20 {
 		t.Errorf("%d, %v, %d guessed, %+v", run.Result, run.Err, run.Guessed, run.Unset)
+	}
+}
+
+// TestLeads: the pointers in memory that were followed are told once, in order; what was only copied, and an argument, is none of them.
+func TestLeads(t *testing.T) {
+	for _, level := range []string{"-O0", "-O2"} {
+		f, _ := compile(t, "stored.c", "-no-pie", level)
+		run := New(f).Run(Call{Entry: f.funcs["summed"], Args: []uint64{f.funcs["chain"]}, MaxSteps: 1000})
+		var got []uint64
+		for _, l := range run.Leads {
+			got = append(got, l.Addr-f.funcs["chain"])
+		}
+		if run.Err != nil || run.Result != 15 || !slices.Equal(got, []uint64{0, 24}) {
+			t.Errorf("%s: %v, %d, by %v", level, run.Err, run.Result, got)
+		}
 	}
 }

@@ -37,4 +37,15 @@ __attribute__((noinline)) long reused(void)
     return p[0] + p[1] + q[0] + q[1];
 }
 
+/* It goes along a chain, and copies a pointer that it does not follow. */
+struct link { struct link *next, *other; long value; } chain[3] = { { &chain[1], &chain[2], 3 }, { &chain[2], 0, 5 }, { 0, 0, 7 } }, *copy;
+__attribute__((noinline)) long summed(struct link *from)
+{
+    long sum = 0;
+    copy = from->other;
+    for (struct link *l = from; l; l = l->next)
+        sum += l->value;
+    return sum;
+}
+
 int main(void) { return stored(1, 2) + timed(); }

@@ -270,6 +270,14 @@ func (x *experiments) Stored(instead map[mgpp.Timestamp][]byte) (well, ok bool) 
 	return x.call.Stored(instead)
 }
 
+// Outlived implements faultloc.Rerun.
+func (x *experiments) Outlived() (out []faultloc.OutlivedPointer) {
+	for _, p := range x.call.Outlived() {
+		out = append(out, faultloc.OutlivedPointer(p))
+	}
+	return out
+}
+
 // Unset implements faultloc.Rerun.
 func (x *experiments) Unset() (out []faultloc.Unset) {
 	for _, u := range x.call.Unset() {

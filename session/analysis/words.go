@@ -206,7 +206,7 @@ func (a *Analysis) why(s *faultloc.Suspect, best *faultloc.Evidence, out *report
 				return report.Sentence(a.evidence(s, *best))
 			}
 			return "It stored a pointer to a node that was freed after that, and the pointer is still there."
-		case faultloc.Unlike, faultloc.Followed, faultloc.Dropped, faultloc.Lost, faultloc.Early, faultloc.Used, faultloc.Stale, faultloc.Taken, faultloc.Instead, faultloc.Swapped, faultloc.Edited, faultloc.Switched, faultloc.Altered, faultloc.Unwritten:
+		case faultloc.Unlike, faultloc.Followed, faultloc.Dropped, faultloc.Lost, faultloc.Early, faultloc.Used, faultloc.Stale, faultloc.Taken, faultloc.Instead, faultloc.Swapped, faultloc.Edited, faultloc.Switched, faultloc.Altered, faultloc.Unwritten, faultloc.Outlived:
 			return report.Sentence(a.evidence(s, *best))
 		case faultloc.Idle:
 			return "It stored what a field held already, beside one that nothing has written: with " + a.repair(s.Repair) + " it would be well."
@@ -498,6 +498,9 @@ func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 		return "it stored a number that was wrong by as much as it is now, and was counted on from"
 	case faultloc.Used:
 		return "it freed memory that was used after that in the same call, at " + a.Symbols.Place(e.By) + experiment
+	case faultloc.Outlived:
+		c := e.Mends.Cell
+		return fmt.Sprintf("it freed a node to which %s still led, and %s came there by that", describe.Join(a.Graph.Name(c.Obj), c.Path), a.Symbols.Place(e.By))
 	case faultloc.Followed:
 		return a.followed(s, &e)
 	case faultloc.Tallied:
