@@ -139,22 +139,28 @@ func (c *cpu) library(name string) {
 		}
 	case "sleep", "usleep", "nanosleep", "sched_yield":
 		result = 0
-	case "time":
-		if result = c.clocked(a(0), 8, name, ret); a(0) == 0 {
-			result = c.returned(name)
-		}
-	case "gettimeofday":
-		c.clocked(a(0), 16, name, ret)
-		result = 0
-	case "clock_gettime":
-		c.clocked(a(1), 16, name, ret)
-		result = 0
+	case "srand", "srandom", "srand48":
+	case "getpid", "getuid", "pthread_self":
+		result = c.returned(name)
 	case "abs", "labs":
 		if result = uint64(signed(a(0), 4)); int64(result) < 0 {
 			result = -result
 		}
-	case "rand", "random", "lrand48":
+	case "rand", "random", "lrand48", "clock":
 		result = c.returned(name)
+	case "time":
+		if data := c.told(a(0), 8); data != nil {
+			result = binary.LittleEndian.Uint64(data)
+		} else {
+			result = c.returned(name)
+		}
+		if a(0) != 0 {
+			c.bulk(name, a(0), 0, words(result), ret)
+		}
+	case "gettimeofday":
+		result = c.clock(name, a(0), ret)
+	case "clock_gettime":
+		result = c.clock(name, a(1), ret)
 	case "exit", "abort", "_exit", "__assert_fail", "__stack_chk_fail":
 		c.fail(ErrEnded)
 	default:
@@ -202,27 +208,35 @@ func (c *cpu) returned(name string) uint64 {
 	return c.call.Results(c.run.Results - 1)
 }
 
-// clocked writes words that only the kernel knows, as the time: those that were recorded there, and of the run's own stack, where nothing
-// is recorded, such as a library function may return. It returns the first.
-func (c *cpu) clocked(addr, size uint64, name string, ret uint64) (first uint64) {
-	if addr == 0 {
-		return 0
+// clock writes the time: what was recorded there, or else seconds, which nothing tells, and a part of one.
+func (c *cpu) clock(name string, addr, ret uint64) (result uint64) {
+	data := c.told(addr, 16)
+	if data == nil {
+		data = words(c.returned(name), c.call.Fraction)
 	}
-	var data []byte
-	switch {
-	case stack(addr):
-		for range size / 8 {
-			data = binary.LittleEndian.AppendUint64(data, c.returned(name))
-		}
-	case c.call.Written != nil:
-		data = c.call.Written(addr, size)
+	if addr != 0 {
+		c.bulk(name, addr, 0, data, ret)
 	}
-	if uint64(len(data)) != size {
-		c.fail(fmt.Errorf("%w: %s", ErrLibrary, name))
-		return 0
+	return 0
+}
+
+// told is what was recorded that a library function wrote to memory; nil: nothing was.
+func (c *cpu) told(addr, size uint64) []byte {
+	if addr == 0 || c.call.Written == nil || stack(addr) {
+		return nil
 	}
-	c.bulk(name, addr, 0, data, ret)
-	return binary.LittleEndian.Uint64(data)
+	if data := c.call.Written(addr, size); uint64(len(data)) == size {
+		return data
+	}
+	return nil
+}
+
+// words are numbers as they lie in memory.
+func words(list ...uint64) (out []byte) {
+	for _, v := range list {
+		out = binary.LittleEndian.AppendUint64(out, v)
+	}
+	return out
 }
 
 // inserts: a function of the C++ library, by its mangled name, puts something into an output stream, and returns that. What a stream of a

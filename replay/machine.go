@@ -33,11 +33,12 @@ type Call struct {
 	Flip func(n int, pc uint64) bool
 	// Alter returns what value n, from 0, is to be instead: one that the instruction at pc computed. Nil: all stay.
 	Alter func(n int, pc, value uint64) uint64
-	// Results is what a library function returns, the n-th time from 0, of which no memory tells, as rand. Nil: such a call ends the run.
+	// Results is what a library function returns, the n-th time from 0, of which no memory tells, as rand; of a clock it is the seconds. Nil: such a call ends the run.
 	Results func(n int) uint64
-	// Written is what was recorded that a library function wrote there, which only the kernel knows. Nil, or not of that size: nothing, and such a
-	// call ends the run.
+	// Written is what was recorded that a library function wrote there, which only the kernel knows. Nil, or not of that size: nothing.
 	Written func(addr, size uint64) []byte
+	// Fraction is what clocks tell beside seconds.
+	Fraction uint64
 	// Stored is what the store that is effect n is to write instead; none: nothing. Nil, or not ok: what it writes.
 	Stored func(n int) (instead []byte, ok bool)
 	// Edit is an instruction that is another one.

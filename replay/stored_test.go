@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"slices"
@@ -47,13 +48,12 @@ func TestResults(t *testing.T) {
 	}
 }
 
-// TestTimes: what the kernel tells is what was recorded there; of the stack it may be anything, and where nothing was recorded the call
-// ends there.
+// TestTimes: what the kernel tells is what was recorded there; of the stack it may be anything, and where nobody knows the call ends there.
 func TestTimes(t *testing.T) {
 	f, _ := compile(t, "stored.c", "-O0")
 	m := New(f)
 	call := Call{
-		Entry: f.funcs["timed"], MaxSteps: 1000, Results: func(n int) uint64 { return uint64(3 + n) },
+		Entry: f.funcs["timed"], MaxSteps: 1000, Results: func(n int) uint64 { return uint64(3 + 2*n) }, Fraction: 4,
 		Written: func(addr, size uint64) []byte {
 			if addr != f.funcs["cell"] || size != 16 {
 				return nil
@@ -64,9 +64,9 @@ func TestTimes(t *testing.T) {
 	if run := m.Run(call); run.Err != nil || run.Result != 54321 || len(run.Effects) != 1 {
 		t.Errorf("%d, %v, %d effects", run.Result, run.Err, len(run.Effects))
 	}
-	call.Written = nil
+	call.Results = nil
 	if run := m.Run(call); !errors.Is(run.Err, ErrLibrary) {
-		t.Errorf("%v where nothing was recorded", run.Err)
+		t.Errorf("%v where nobody knows", run.Err)
 	}
 }
 
@@ -110,6 +110,25 @@ func TestLeads(t *testing.T) {
 		}
 		if run.Err != nil || run.Result != 15 || !slices.Equal(got, []uint64{0, 24}) {
 			t.Errorf("%s: %v, %d, by %v", level, run.Err, run.Result, got)
+		}
+	}
+}
+
+// TestClocks: the seconds are such results as well, and are written where the caller wants them.
+func TestClocks(t *testing.T) {
+	for _, level := range []string{"-O0", "-O2"} {
+		f, _ := compile(t, "stored.c", level)
+		call := Call{Entry: f.funcs["due"], Args: []uint64{5}, MaxSteps: 1000, Results: func(n int) uint64 { return uint64(100 * (n + 1)) }, Fraction: 7}
+		run := New(f).Run(call)
+		if run.Err != nil || run.Result != 100+5+300 || run.Results != 3 || len(run.Effects) != 2 {
+			t.Fatalf("%s: %d, %v, %d results, %d effects", level, run.Result, run.Err, run.Results, len(run.Effects))
+		}
+		if at, seen := run.Effects[0].Data, run.Effects[1].Data; !bytes.Equal(at, words(200, 7)) || !bytes.Equal(seen, words(300)) {
+			t.Errorf("%s: %x, %x", level, at, seen)
+		}
+		call.Results = nil
+		if run := New(f).Run(call); !errors.Is(run.Err, ErrLibrary) {
+			t.Errorf("%s: %v where nobody knows", level, run.Err)
 		}
 	}
 }

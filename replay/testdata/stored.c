@@ -1,4 +1,4 @@
-/* What is stored is read again, and a number that nobody knows is added. */
+/* What is stored is read again, and a number that nobody knows is added; so is the time. */
 #include <stdlib.h>
 #include <sys/time.h>
 #include <time.h>
@@ -48,4 +48,14 @@ __attribute__((noinline)) long summed(struct link *from)
     return sum;
 }
 
-int main(void) { return stored(1, 2) + timed(); }
+struct event { struct timeval at; time_t seen; } event;
+
+__attribute__((noinline)) long due(long after)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    gettimeofday(&event.at, NULL);
+    return now.tv_sec + after + time(&event.seen);
+}
+
+int main(void) { return stored(1, 2) + timed() + due(3); }

@@ -85,6 +85,7 @@ type Rerun struct {
 	single            uint64            // world.single
 	depends           bool              // that byte was read: what the call does depends on it
 	results           []uint64          // what library functions returned of which nothing tells, the last ever after
+	fraction          uint64            // what clocks told beside the seconds
 	probed            bool              // stillBroken has looked for
 	probe             *eval.Instance    // the instance that is asked first, nil if there is none
 	cost              uint64            // that takes so many steps of evaluation
@@ -369,7 +370,7 @@ func (r *Rerun) crash() replay.Crash {
 
 // again is the call, for an experiment.
 func (r *Rerun) again() replay.Call {
-	c := replay.Call{Entry: uint64(r.call.Entry), Args: r.call.Args, Floats: r.floats, Place: r.place, Resize: r.resize, Brief: true, Results: r.result, Written: r.written, Until: r.call.Until}
+	c := replay.Call{Entry: uint64(r.call.Entry), Args: r.call.Args, Floats: r.floats, Place: r.place, Resize: r.resize, Brief: true, Results: r.result, Written: r.written, Fraction: r.fraction, Until: r.call.Until}
 	if r.call.Last != 0 {
 		c.Crash = r.crash()
 	}

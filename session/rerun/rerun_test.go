@@ -1,6 +1,7 @@
 package rerun
 
 import (
+	"encoding/binary"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -285,5 +286,31 @@ func TestFloats(t *testing.T) {
 	got := floats([]replay.Effect{word(1, 2, 3, 4), half, word(0x10, 0, 0x55, 0x55, 0x55, 0x55, 0, 0), half})
 	if len(got) != 1 || got[0] != 0x3fe0<<48 {
 		t.Errorf("%x", got)
+	}
+}
+
+// TestClock: the time that a call read is what it stored: two words side by side, or, of a time limit, as much more as is missing.
+func TestClock(t *testing.T) {
+	word := func(addr uint64, v ...uint64) (e replay.Effect) {
+		for _, v := range v {
+			e.Data = binary.LittleEndian.AppendUint64(e.Data, v)
+		}
+		e.Addr, e.Size = addr, uint64(len(e.Data))
+		return e
+	}
+	was := []replay.Effect{word(0x40, 9), word(0x100, 1700), word(0x108, 25), word(0x200, 1800, 26), word(0x300, 3)}
+	if got, want := pairs(was), [][2]uint64{{1700, 25}, {1800, 26}}; !slices.Equal(got, want) {
+		t.Errorf("%d, want %d", got, want)
+	}
+	run := []replay.Effect{word(0x40, 9), word(0x100, 31)}
+	if more, ok := short(run, was); !ok || 31+more != 1700 {
+		t.Errorf("%d more, %t", more, ok)
+	}
+	run[1].Addr = 0x180
+	if more, ok := short(run, was); ok {
+		t.Errorf("%d more, where it stored something else", more)
+	}
+	if _, ok := short(was, was); ok {
+		t.Error("more, where all was stored")
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 // What nobody has recorded of a call may be found by trying: only what makes the call do what was recorded, each store with its
 // value, is believed. So it is with the arguments of a call that the compiler has inlined, of which another copy of the function is
-// executed, and with what a library function returned that no memory tells, as rand.
+// executed, and with what a library function returned that no memory tells, as rand, or a clock.
 
 // Parameter is one of which the argument is not known.
 type Parameter struct {
@@ -189,15 +189,25 @@ func (s *search) try(args []uint64) bool {
 	return s.r.was.Results > 0 && s.results()
 }
 
-// results tries what library functions may have returned: one of the numbers each time; and one so often and then another one, as in a
-// loop that goes on for as long as it is that.
+// results tries what library functions may have returned: one of the numbers each time, or as much more as what was stored then is too
+// little (a time limit is a time and something); two numbers that were stored one behind the other, as the time is; and one so often and
+// then another one, as in a loop that goes on for as long as it is that.
 func (s *search) results() bool {
 	usual := [3]uint64{1, 0, 1<<31 - 1}
 	for _, v := range append(slices.Clone(usual[:]), s.numbers...) {
 		if s.returning(v) {
 			return true
 		}
+		if more, ok := short(s.r.was.Effects, s.was); ok && s.returning(v+more) {
+			return true
+		}
 	}
+	for _, p := range pairs(s.was) {
+		if s.r.fraction = p[1]; s.returning(p[0]) {
+			return true
+		}
+	}
+	s.r.fraction = 0
 	for k := 1; k <= min(maxResults, s.r.was.Results); k++ {
 		for _, often := range usual {
 			for _, then := range usual {
@@ -214,6 +224,45 @@ func (s *search) results() bool {
 func (s *search) returning(results ...uint64) bool {
 	s.r.results = results
 	return !s.over() && s.run()
+}
+
+// short is how much more a run would have had to store where it first stored another number than what was recorded.
+func short(run, was []replay.Effect) (more uint64, ok bool) {
+	i := 0
+	for k := range run {
+		if i < len(was) && agrees(&run[k], &was[i], false) {
+			i++
+		}
+	}
+	if i == len(was) || was[i].Kind != replay.Store || len(was[i].Data) != 4 && len(was[i].Data) != 8 {
+		return 0, false
+	}
+	for k := range run {
+		if e := &run[k]; e.Kind == replay.Store && e.PC == was[i].PC && e.Addr == was[i].Addr && len(e.Data) == len(was[i].Data) {
+			return number(was[i].Data) - number(e.Data), true
+		}
+	}
+	return 0, false
+}
+
+// pairs are what was stored to two words that lie side by side, at once or one behind the other.
+func pairs(was []replay.Effect) (out [][2]uint64) {
+	for i := range was {
+		switch e := &was[i]; {
+		case len(e.Data) == 16:
+			out = append(out, [2]uint64{number(e.Data[:8]), number(e.Data[8:])})
+		case i > 0 && len(e.Data) == 8 && len(was[i-1].Data) == 8 && e.Addr == was[i-1].Addr+8:
+			out = append(out, [2]uint64{number(was[i-1].Data), number(e.Data)})
+		}
+	}
+	return out
+}
+
+// number is one as it lies in memory.
+func number(data []byte) uint64 {
+	var b [8]byte
+	copy(b[:], data)
+	return binary.LittleEndian.Uint64(b[:])
 }
 
 // run executes the call with what is tried, and reports whether it did what was recorded.
