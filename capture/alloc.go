@@ -155,6 +155,7 @@ func (a *Assembler) complete(t *thread, h *Hit, c *allocCall, block uint64) {
 		kept = min(c.old, c.size)
 	}
 	c.place(t.given, block)
+	a.took(h, c, block)
 	a.tellInner(t, h, block, c.size)
 	if block == 0 {
 		a.release(t, 0, 0, 0)

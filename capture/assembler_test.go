@@ -179,6 +179,7 @@ store 5000 size 1 02`},
 		}, `
 alloc malloc 3000 size 8 pc 9007
 store 3000 size 1 01
+unmap 5000 size 160
 alloc pool_get 5000 size 16 pc 9007
 store 5000 size 1 aa
 store 5008 size 2 cc10
@@ -229,6 +230,7 @@ unmap 5000 size 160`},
 			m.ret(fPut, 900, 0)
 		}, `
 alloc pool_get 5000 size 16 pc 9007
+unmap 5032 size 160
 alloc pool_get 5032 size 16 pc 9007
 realloc realloc 5000 → 7000 size 64 pc 9007
 alloc pool_get 5000 size 16 pc 9007
@@ -249,6 +251,7 @@ free pool_put 5000 size 0 pc 9007`},
 			m.call(fFree, 900, 5000)
 			m.ret(fFree, 900, 0)
 		}, `
+unmap 5000 size 160
 alloc pool_get 5000 size 16 pc 9007
 alloc malloc 6000 size 160 pc 8007
 alloc pool_get 5016 size 16 pc 9007
@@ -266,6 +269,7 @@ free free 5000 size 0 pc 9007`},
 			m.call(fRealloc, 900, 5000, 320)
 			m.ret(fRealloc, 900, 7000)
 		}, `
+unmap 5000 size 160
 alloc pool_get 5000 size 16 pc 9007
 alloc pool_get 5016 size 16 pc 9007
 free realloc 5000 size 0 pc 9007
@@ -450,7 +454,9 @@ store 7000 size 1 01`},
 			m.call(fResize, 900, 0, 0)
 			m.ret(fResize, 900, 0)
 		}, `
+unmap 5000 size 32
 alloc pool_resize 5016 size 16 pc 9007
+unmap 6000 size 40
 realloc pool_resize 5016 → 6016 size 24 pc 9007
 store 6032 size 2 0808
 refused pool_resize 6016 size 1099511627776 pc 9007

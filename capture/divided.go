@@ -52,6 +52,14 @@ func (a *Assembler) divide(h *Hit, c *allocCall, piece uint64) {
 	a.memory(h, trace.KindUnmap, chunk, in.size) // what it holds is no block's now
 }
 
+// took tells that a declared allocator has taken a block of which what it gives out is a part: what was freed there before is no
+// more, and what the program writes there beside pieces, as to a descriptor in front of one, is no use of it.
+func (a *Assembler) took(h *Hit, c *allocCall, piece uint64) {
+	if a.live != nil && c.from != 0 && (divides(c) || c.from != piece) {
+		a.memory(h, trace.KindUnmap, c.from, c.chunk)
+	}
+}
+
 // note keeps where a chunk begins.
 func (d *dividedBlocks) note(chunk, size uint64) {
 	if d.sizes == nil {

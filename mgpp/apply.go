@@ -48,7 +48,7 @@ func (h *History) Apply(ev *trace.Event) (Timestamp, error) {
 		h.applyUnmap(ev)
 	case trace.KindMap:
 		if h.plausible(ev, ev.Addr, ev.Size) {
-			h.mapped = append(h.mapped, mapping{h.ops.n, uint64(ev.Addr), uint64(ev.Addr) + ev.Size})
+			h.mapped.add(mapping{h.ops.n, uint64(ev.Addr), uint64(ev.Addr) + ev.Size})
 			if h.options.Arenas {
 				h.arena(uint64(ev.Addr), ev.Size)
 			}
@@ -257,7 +257,7 @@ func (h *History) badFree(ev *trace.Event, addr trace.Addr) {
 		switch {
 		case n.alive(h.ops.n):
 			kind = FreeInside
-		case n.start == uint64(addr) && !h.remapped(uint64(addr), n.death):
+		case n.start == uint64(addr) && !h.mapped.between(uint64(addr), n.death, h.ops.n+1):
 			kind = FreeTwice
 		}
 	}
@@ -364,7 +364,7 @@ func (h *History) applyUnmap(ev *trace.Event) {
 	if h.ops.n > before {
 		h.unmapped[ev.Thread] = span{before, h.ops.n}
 	}
-	h.mapped = append(h.mapped, mapping{h.ops.n, lo, hi})
+	h.mapped.add(mapping{h.ops.n, lo, hi})
 }
 
 // unmappedBy is the node that started at addr and that the thread's last unmap has ended; 0 if

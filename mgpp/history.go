@@ -36,7 +36,7 @@ type History struct {
 	owners    owners
 	anomalies []Anomaly
 	gaps      []Gap
-	mapped    []mapping
+	mapped    mappings
 	dropped   uint64
 
 	stacks   []stackOf // of writes, ascending
@@ -66,12 +66,6 @@ type stackOf struct {
 // span is the operations (after, to].
 type span struct{ after, to uint32 }
 
-// mapping is a range that was mapped or unmapped after time operations.
-type mapping struct {
-	time   uint32
-	lo, hi uint64
-}
-
 // New returns an empty history.
 func New(o Options) *History {
 	if o.Slack == 0 {
@@ -86,6 +80,7 @@ func New(o Options) *History {
 		owners:  newOwners(),
 
 		unmapped: map[trace.ThreadID]span{},
+		mapped:   mappings{small: map[uint64][]mapping{}},
 	}
 	return h
 }
@@ -156,7 +151,7 @@ func (h *History) strayOf(addr, size, base uint64, t uint32) NodeID {
 		}
 	}
 	for _, a := range [2]uint64{addr, addr + size - 1} {
-		if id := h.formerAt(a, t); id != 0 {
+		if id := h.freedAt(a, t); id != 0 {
 			return id
 		}
 	}

@@ -148,6 +148,13 @@ func TestStray(t *testing.T) {
 		{"from a base inside", "alloc addr=0x1000 size=16\nstore addr=0x9000 base=0x1000 data=01", OpStore, 0, 1},
 		{"after free", "alloc addr=0x1000 size=16\nfree addr=0x1000\nstore addr=0x1008 data=01", OpStore, 0, 1},
 		{"after free and unmap", "alloc addr=0x1000 size=16\nfree addr=0x1000\nunmap addr=0x1000 size=4096\nstore addr=0x1008 data=01", OpNone, 0, 0},
+		{"after free, beside a block that is there now", "alloc addr=0x1000 size=256\nfree addr=0x1000\nalloc addr=0x1000 size=16\nstore addr=0x1038 data=01", OpStore, 0, 1},
+		{"in memory that was given to somebody since, beside a block", "alloc addr=0x1000 size=256\nfree addr=0x1000\nalloc addr=0x1000 size=16\n" +
+			"unmap addr=0x1030 size=128\nstore addr=0x1038 data=01", OpStore, 0, 2},
+		{"and if that is more than some pages", "alloc addr=0x1000 size=256\nfree addr=0x1000\nalloc addr=0x1000 size=16\n" +
+			"unmap addr=0x1030 size=65536\nstore addr=0x1038 data=01", OpStore, 0, 2},
+		{"in memory that is unmapped behind it", "alloc addr=0x1000 size=256\nfree addr=0x1000\nstore addr=0x1038 data=01\n" +
+			"unmap addr=0x1030 size=128", OpStore, 0, 1},
 		{"after free of more than a page", "alloc addr=0x11008 size=6157\nfree addr=0x11008\nstore addr=0x11140 data=01", OpStore, 0, 1},
 		{"runs into a node", "alloc addr=0x1000 size=16\nstore addr=0xff8 data=00000000000000000000000000000000", OpStore, 1, 0},
 		{"leaves a node", "alloc addr=0x1000 size=16\nbulk addr=0x1008 base=0x1008 name=\"memset\" data=00000000000000000000000000000000", OpBulk, 1, 0},

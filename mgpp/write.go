@@ -77,7 +77,7 @@ func (h *History) judge(base, addr, size uint64) (stray, keep bool) {
 		return true, true
 	}
 	for _, a := range [2]uint64{addr, addr + size - 1} {
-		if id := h.formerAt(a, now); id != 0 && !h.remapped(a, h.nodes.at(id).death) {
+		if h.freedAt(a, now+1) != 0 {
 			return true, true
 		}
 	}
@@ -98,20 +98,6 @@ func (h *History) desert(base, addr, size uint64) bool {
 		h.nodes.eachFixed(base, base+1, take)
 	}
 	return !found
-}
-
-// remapped reports whether addr was mapped or unmapped at or after t: what was
-// freed there before has nothing to do with it any more.
-func (h *History) remapped(addr uint64, t uint32) bool {
-	for _, m := range slices.Backward(h.mapped) {
-		if m.time < t {
-			return false
-		}
-		if m.lo <= addr && addr < m.hi {
-			return true
-		}
-	}
-	return false
 }
 
 // neighbour returns the live node at t that ends at most slack bytes before
