@@ -268,6 +268,13 @@ func TestAllocators(t *testing.T) {
 	if f := funcNamed(p, "pool_put", RoleFree); f == nil || !f.Declared || f.Ptr != 1 {
 		t.Errorf("pool_put: %+v", f)
 	}
+	carve := funcNamed(build(t, Request{Allocators: []Allocator{{Func: "pool_carve", Size: 1}}}, Options{Resolve: resolve}, im), "pool_carve", RoleMalloc)
+	if carve == nil || !slices.ContainsFunc(carve.Returns, func(s Site) bool {
+		in, err := x86.Decode(im.File.Code(s.Addr, x86.MaxLen), s.Addr)
+		return err == nil && in.Kind == x86.KindRet
+	}) {
+		t.Errorf("pool_carve, which ends in a jump, never returns: %+v", carve)
+	}
 	tests := []struct {
 		name string
 		want Func

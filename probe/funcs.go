@@ -75,7 +75,7 @@ func (b *builder) declare(pattern string, f Func, taken map[Site]bool) error {
 		if !b.rearranged(&g, l) || !b.enter(&g, l) {
 			continue
 		}
-		g.Returns = b.exits(l)
+		g.Returns = b.returns(l)
 		if len(g.Returns) == 0 && g.Role != RoleFree {
 			if b.options.InProcess {
 				b.warn("%s: no return of %s was found: its blocks are not seen", b.plan.Images[l.image].Path, l.fn.Name)
