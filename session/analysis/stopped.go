@@ -30,7 +30,8 @@ func (d *death) held(ev *trace.Event) {
 	d.stack = replay.Stopped{Base: uint64(ev.Base), Stack: bytes.Clone(ev.Data)}
 }
 
-// given are what the registers held that the instruction read at which the program died, or where it went on that is no code.
+// given are what the registers held by which the instruction at which the program died was to reach memory, or where it went on that is no
+// code. What it was to store there did not lead it there.
 func (d *death) given(symbols *symbol.Table) (out []uint64) {
 	if d.regs.Known == 0 {
 		return nil
@@ -38,8 +39,7 @@ func (d *death) given(symbols *symbol.Table) (out []uint64) {
 	if _, _, code := symbols.File(d.regs.PC()); !code { // a call led there
 		return []uint64{d.regs.PC()}
 	}
-	_, reads := symbols.Instruction(trace.Addr(d.regs.PC()))
-	for _, n := range reads {
+	for _, n := range symbols.Reaches(trace.Addr(d.regs.PC())) {
 		out = append(out, d.regs.R[n])
 	}
 	return out

@@ -1,20 +1,28 @@
 package symbol
 
 import (
+	"slices"
+
 	"mgtrace/trace"
 	"mgtrace/x86"
 )
 
-// Instruction is the one at an address, in Intel syntax, and the general registers that it reads, by their DWARF numbers; "" if no file has it.
-func (t *Table) Instruction(pc trace.Addr) (text string, reads []int) {
+// decoded is the instruction at an address, and its code; not ok if no file has it.
+func (t *Table) decoded(pc trace.Addr) (in x86.Inst, at uint64, code []byte, ok bool) {
 	im, ok := t.Image(pc)
 	if !ok || im.Obj == nil {
-		return "", nil
+		return in, 0, nil, false
 	}
-	at := uint64(pc - im.Bias)
-	code := im.Obj.Code(at, x86.MaxLen)
+	at = uint64(pc - im.Bias)
+	code = im.Obj.Code(at, x86.MaxLen)
 	in, err := x86.Decode(code, at)
-	if err != nil {
+	return in, at, code, err == nil
+}
+
+// Instruction is the one at an address, in Intel syntax, and the general registers that it reads, by their DWARF numbers; "" if no file has it.
+func (t *Table) Instruction(pc trace.Addr) (text string, reads []int) {
+	in, at, code, ok := t.decoded(pc)
+	if !ok {
 		return "", nil
 	}
 	var e x86.Effects
@@ -27,4 +35,23 @@ func (t *Table) Instruction(pc trace.Addr) (text string, reads []int) {
 		}
 	}
 	return x86.Text(code, at), reads
+}
+
+// Reaches are the registers of which an instruction computes the addresses of the memory that it reads or writes, by their DWARF numbers: not
+// those of which it stores what they hold.
+func (t *Table) Reaches(pc trace.Addr) (list []int) {
+	in, _, _, ok := t.decoded(pc)
+	if !ok {
+		return nil
+	}
+	var e x86.Effects
+	in.Effects(&e)
+	for i := range e.Mem[:e.NMem] {
+		for _, r := range [2]x86.Reg{e.Mem[i].Operand.Base, e.Mem[i].Operand.Index} {
+			if r != x86.NoReg && !slices.Contains(list, r.DWARF()) {
+				list = append(list, r.DWARF())
+			}
+		}
+	}
+	return list
 }
