@@ -35,7 +35,7 @@ func (a *Analysis) Signalled(ev *trace.Event) {
 		return // mgtrace killed it
 	}
 	signal := syscall.Signal(ev.Aux)
-	if signal == unix.SIGABRT && a.caught() {
+	if signal == unix.SIGABRT && (a.caught() || a.handling(ev)) {
 		a.Exit = &report.Exit{Signal: unix.SignalName(signal)}
 		a.handled()
 		return
@@ -131,6 +131,12 @@ func (a *Analysis) Ended(ev *trace.Event) {
 
 // caught: the program has handled a fault of its own, and done nothing since.
 func (a *Analysis) caught() bool { return a.Schedule.Caught() && a.died.pc != 0 && !a.died.aborted }
+
+// handling: a signal came in the handler of a fault: the calls around it lead to where that was. Whatever the handler has done, it has not
+// gone on.
+func (a *Analysis) handling(ev *trace.Event) bool {
+	return a.died.pc != 0 && !a.died.aborted && a.died.thread == ev.Thread && slices.Contains(ev.Stack, a.died.pc)
+}
 
 // handled: the program has ended after that.
 func (a *Analysis) handled() {
