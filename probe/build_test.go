@@ -477,6 +477,7 @@ func TestErrors(t *testing.T) {
 		{Request{Lines: []Line{{"shapes.c", 9999}}}, `shapes.c:9999 has no code, and nothing follows it in that file`},
 		{Request{Lines: []Line{{"nope.c", 3}}}, `nope.c:3: the program was built from no such file`},
 		{Request{Allocators: []Allocator{{Func: "pool_gte", Size: 1}}}, `there is no function "pool_gte" in PROG; there is pool_get`},
+		{Request{Allocators: []Allocator{{Func: "carve", Size: 1}}}, `there is no function "carve" in PROG; there is carved, pool_carve`},
 		{Request{Allocators: []Allocator{{Func: "pool_get", Like: "memcpy"}}}, `there is no standard allocator "memcpy"`},
 		{Request{Watch: []string{"inlner", "tial"}}, "there is no function \"inlner\" in PROG; there is inliner\n" +
 			`there is no function "tial" in PROG; there is tail`},

@@ -183,15 +183,22 @@ func (b *builder) unknown(pattern string) error {
 	return fmt.Errorf("there is no function %q in %s; there is %s", pattern, b.plan.Images[0].Path, strings.Join(names, ", "))
 }
 
+// minPart is how long a name is at least of which those are told that contain it.
+const minPart = 4
+
 // nearest returns up to three names of functions of the traced images that are
-// spelt most like name.
+// spelt most like name, or that have it in theirs: a macro may have put something before it.
 func (b *builder) nearest(name string) []string {
 	name, _, _ = strings.Cut(name, "(")
 	best := map[string]int{}
 	for _, i := range b.traced() {
 		for _, fn := range b.plan.Images[i].File.Funcs() {
 			base, _, _ := strings.Cut(fn.Base, "(")
-			if d := distance(name, base); base != "" && d <= max(2, len(name)/3) {
+			d := distance(name, base)
+			if len(name) >= minPart && strings.Contains(base, name) {
+				d = min(d, 2)
+			}
+			if base != "" && d <= max(2, len(name)/3) {
 				best[base] = d
 			}
 		}

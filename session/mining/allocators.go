@@ -34,7 +34,8 @@ func allocatorHint(s *symbol.Table) string {
 }
 
 // sizeArgument is the place, from 1, of the argument that is a number of bytes, of a function of the program's sources that returns a
-// pointer to anything and has one argument that is an unsigned integer, which keys and places mostly are not; 0: it is no such function.
+// pointer to anything and has one argument that is an unsigned integer, which keys and places mostly are not, or one with a sign that is
+// called a size; 0: it is no such function.
 func sizeArgument(obj *objfile.File, f *objfile.Func) (place int) {
 	if f.File == "" || objfile.SystemHeader(f.File) || f.IFunc || f.Size == 0 {
 		return 0
@@ -43,7 +44,7 @@ func sizeArgument(obj *objfile.File, f *objfile.Func) (place int) {
 		return 0
 	}
 	for i, v := range obj.Params(f.Addr) {
-		if v.Type == nil || v.Type.Kind != types.Uint || v.Type.Size < 4 {
+		if v.Type == nil || v.Type.Size < 4 || v.Type.Kind != types.Uint && (v.Type.Kind != types.Int || !strings.HasSuffix(v.Name, "size")) {
 			continue
 		}
 		if place > 0 {

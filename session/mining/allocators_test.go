@@ -21,13 +21,14 @@ static char space[4096], *at = space;
 void *pool_get(void *pool, size_t size) { (void)pool; at += size; return at - size; }
 char *arena(unsigned n) { at += n; return at - n; }
 void *lookup(void *table, int key) { return key ? table : 0; }
+void *get_atom(void *pool, int atom_size) { return pool_get(pool, (size_t)atom_size); }
 struct node *make(size_t n) { return pool_get(0, n); }
 void *pool_array(size_t n, size_t size) { return pool_get(0, n * size); }
 size_t used(size_t n) { return n; }
-int main(void) { return !pool_get(0, 8) + !arena(8) + !lookup(at, 1) + !make(8) + !pool_array(1, 8) + (int)used(0); }
+int main(void) { return !pool_get(0, 8) + !arena(8) + !lookup(at, 1) + !get_atom(0, 8) + !make(8) + !pool_array(1, 8) + (int)used(0); }
 `
 	obj := compiled(t, source)
-	want := map[string]int{"pool_get": 2, "arena": 1}
+	want := map[string]int{"pool_get": 2, "arena": 1, "get_atom": 2}
 	for _, f := range obj.Funcs() {
 		if got := sizeArgument(obj, &f); got != want[f.Base] {
 			t.Errorf("%s: the size is argument %d, not %d", f.Base, got, want[f.Base])
