@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"mgtrace/constraints/check"
+	"mgtrace/constraints/graph"
 	"mgtrace/mgpp"
 	"mgtrace/mgpp/coded"
 	"mgtrace/trace"
@@ -70,13 +71,32 @@ func (m *mining) blocks(spec *check.Spec) {
 
 // withoutBlocks drops the arrays of pointers that no block is, and says whether there were
 // any: a pointer to a pointer may lead into a node, as that of sys/queue.h does, and would
-// be an edge in the trials, which declare the array, and none in what is written.
-func (m *mining) withoutBlocks() bool {
+// be an edge in the trials, which declare the array, and none in what is written. Of structures it drops those of which each block holds one:
+// that is an object of its own.
+func (m *mining) withoutBlocks(g *graph.Graph) bool {
 	n := len(m.head.types)
+	several := severalIn(g)
 	m.head.types = slices.DeleteFunc(m.head.types, func(d typeDecl) bool {
-		return !d.given && strings.HasSuffix(d.elem, "*") && m.land.births[d.name] == 0
+		if strings.HasSuffix(d.elem, "*") {
+			return !d.given && m.land.births[d.name] == 0
+		}
+		return !d.given && m.land.births[d.name] > 0 && slices.ContainsFunc(g.Spec().Types, func(t *check.NodeType) bool {
+			return t.Name == d.name && t.Array && t.Elem.Kind == types.Struct && !several[t]
+		})
 	})
 	return len(m.head.types) < n
+}
+
+// severalIn are the array types of which a block ever held more than one element.
+func severalIn(g *graph.Graph) map[*check.NodeType]bool {
+	several := map[*check.NodeType]bool{}
+	for o := graph.ObjID(1); int(o) <= g.Objects(); o++ {
+		if b := g.Object(o); b.Type != nil && b.Type.Array && b.Type.Elem != nil {
+			two := 2 * uint64(b.Type.Elem.Size)
+			several[b.Type] = several[b.Type] || b.Size >= two || g.Size(o, b.Birth) >= two
+		}
+	}
+	return several
 }
 
 // manifold lists the types whose blocks hold several of them, one behind the other: they

@@ -172,7 +172,7 @@ func (m *mining) explore(ctx context.Context) (*trial, error) {
 	}
 	r.progress("looking for changes")
 	m.land = survey(r, base.graph)
-	if m.withoutBlocks() {
+	if m.withoutBlocks(base.graph) {
 		if base, err = compile(r, &m.head, nil); err != nil {
 			return nil, err
 		}

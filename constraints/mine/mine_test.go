@@ -525,6 +525,35 @@ func TestManifold(t *testing.T) {
 	}
 }
 
+// TestWithoutBlocks: what a pointer leads to is no array of structures if each of these has a block of its own; one that grows is one, and
+// so is one of numbers.
+func TestWithoutBlocks(t *testing.T) {
+	w := graphtest.New(t, "struct slot { long key; }; struct one { long key; }; struct grown { long key; };\n"+
+		"ARRAY slots OF struct slot; ARRAY ones OF struct one; ARRAY grows OF struct grown; ARRAY numbers OF long; ARRAY none OF struct one;")
+	w.Alloc("slots", 0x2000, 8)
+	w.Alloc("slots", 0x3000, 24)
+	w.Alloc("ones", 0x4000, 8)
+	w.Alloc("ones", 0x5000, 8)
+	w.Alloc("numbers", 0x6000, 8)
+	w.Alloc("grows", 0x7000, 8)
+	w.Apply(trace.Event{Kind: trace.KindRealloc, Addr: 0x8000, Aux: 0x7000, Size: 16, Name: "realloc grows"})
+	w.G.Advance()
+	m := mining{land: &terrain{births: map[string]int{"slots": 2, "ones": 2, "numbers": 1, "grows": 1}}}
+	for _, name := range []string{"slots", "ones", "grows", "numbers", "none"} {
+		m.head.types = append(m.head.types, typeDecl{name: name, elem: "struct slot"})
+	}
+	if !m.withoutBlocks(w.G) {
+		t.Error("nothing was dropped")
+	}
+	var got []string
+	for _, d := range m.head.types {
+		got = append(got, d.name)
+	}
+	if want := []string{"slots", "grows", "numbers", "none"}; !slices.Equal(got, want) {
+		t.Errorf("%v, not %v", got, want)
+	}
+}
+
 // TestMasks: a number that is one less than the elements of the block, a power of two, at all moments is the last place in it.
 func TestMasks(t *testing.T) {
 	w := graphtest.New(t, `struct table { unsigned mask, used; unsigned short *slots; };
