@@ -36,12 +36,28 @@ func (m *maker) aside(s shape) {
 	m.kinds(s)
 	for _, p := range m.own() {
 		for _, q := range m.links {
-			if p.array || q.array || !q.edge || q.set == 0 || q.to[m.name] > 0 {
-				continue
+			switch {
+			case p.array || q.array || !q.edge || q.set == 0:
+			case q.to[m.name] == 0:
+				m.alike(q, p)
+			case len(s.links) == 1 && p == s.links[0] && !in(q): // of a list of nodes that hang on another one
+				m.alike(q, p).need = 8
 			}
-			m.add("same "+q.name+" "+p.name, fmt.Sprintf("%s is the same all along %s", q.name, p.name), fmt.Sprintf("%s => X.%s.%s == X.%s", p.on(), p.name, q.name, q.name))
 		}
 	}
+}
+
+// alike makes the candidate that a pointer is the same all along another one.
+func (m *maker) alike(q, along *link) *candidate {
+	formula := fmt.Sprintf("%s => X.%s.%s == X.%s", along.on(), along.name, q.name, q.name)
+	if !along.typed { // no field can be named through it
+		guard := fmt.Sprintf("X ->(%s) Y", along.name)
+		if along.self > 0 {
+			guard += " and X != Y"
+		}
+		formula = fmt.Sprintf("%s => Y.%s == X.%s", guard, q.name, q.name)
+	}
+	return m.add("same "+q.name+" "+along.name, fmt.Sprintf("%s is the same all along %s", q.name, along.name), formula)
 }
 
 // kinds: a pointer beside the edges of a tree leads to nodes of the same kind, and nodes of another kind have none, as the leaves of
@@ -84,7 +100,7 @@ func (m *maker) siblings(s shape) {
 				m.inverse(p, q)
 			}
 			if !edge(q) {
-				m.add("same "+q.name+" "+p.name, fmt.Sprintf("%s is the same all along %s", q.name, p.name), fmt.Sprintf("%s => X.%s.%s == X.%s", p.on(), p.name, q.name, q.name)).need = 8
+				m.alike(q, p).need = 8
 			}
 			if q.set > 0 && q.null > 0 {
 				m.add("end "+p.name+" "+q.name, fmt.Sprintf("what %s leads to has no %s", p.name, q.name), fmt.Sprintf("X.%s != NULL => X.%s.%s == NULL", p.name, p.name, q.name)).need = 8

@@ -417,14 +417,33 @@ func TestStaticHeads(t *testing.T) {
 
 // TestSameAlong: a pointer that is the same all along a ring must be so from one node to another: with its own node, as in rings of one, it is anyhow.
 func TestSameAlong(t *testing.T) {
-	for self, want := range map[int]string{0: "T X;  X.next != NULL => X.next.map == X.map;", 2: "T X;  X.next != NULL and X.next != X => X.next.map == X.map;"} {
-		next := &link{name: "next", count: 1, edge: true, typed: true, set: 9, self: self, to: map[string]int{"T": 9}}
+	for _, c := range []struct {
+		typed bool
+		self  int
+		want  string
+	}{
+		{true, 0, "T X;  X.next != NULL => X.next.map == X.map;"},
+		{true, 2, "T X;  X.next != NULL and X.next != X => X.next.map == X.map;"},
+		{false, 0, "T X, Y;  X ->(next) Y => Y.map == X.map;"}, // as the void * of a macro's hash table
+		{false, 2, "T X, Y;  X ->(next) Y and X != Y => Y.map == X.map;"},
+	} {
+		next := &link{name: "next", count: 1, edge: true, typed: c.typed, set: 9, self: c.self, to: map[string]int{"T": 9}}
 		other := &link{name: "map", count: 1, edge: true, set: 9, to: map[string]int{"M": 9}}
 		m := maker{portrait: &portrait{typ: &check.NodeType{Name: "T"}, links: []*link{next, other}}, name: "T"}
 		m.aside(shape{links: []*link{next}, kind: ring})
-		if !slices.ContainsFunc(m.out, func(c *candidate) bool { return c.Text == want }) {
-			t.Errorf("with %d that lead to themselves: not %q", self, want)
+		if !slices.ContainsFunc(m.out, func(x *candidate) bool { return x.Text == c.want }) {
+			t.Errorf("typed %t, with %d that lead to themselves: not %q", c.typed, c.self, c.want)
 		}
+	}
+	next := &link{name: "next", count: 1, edge: true, typed: true, set: 9, to: map[string]int{"T": 9}}
+	owner := &link{name: "owner", count: 1, edge: true, typed: true, set: 9, to: map[string]int{"T": 9}}
+	m := maker{portrait: &portrait{typ: &check.NodeType{Name: "T"}, links: []*link{next, owner}}, name: "T"}
+	m.aside(shape{links: []*link{next}, kind: tree})
+	along := func(text string) bool {
+		return slices.ContainsFunc(m.out, func(x *candidate) bool { return x.Text == text })
+	}
+	if !along("T X;  X.next != NULL => X.next.owner == X.owner;") || along("T X;  X.owner != NULL => X.owner.next == X.next;") {
+		t.Error("nodes of a list may all hang on one, and nothing else")
 	}
 }
 
