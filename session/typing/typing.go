@@ -41,6 +41,9 @@ type Verdict struct {
 	Why    string
 	sized  bool // nothing told: size decides
 	many   bool // the code allocates many of the type, as far as is seen
+	// alone is how large the blocks are that hold one object of the class, where the code allocates any number of a class that derives
+	// from the type: of these it is a node, and an array of several is none. 0: the code allocates one.
+	alone int64
 	// row is the ARRAY whose elements are of this type as well: a block of two or more is one. nil: there is none.
 	row  *check.NodeType
 	rule *check.AllocRule // that said so; nil: none did
@@ -101,6 +104,9 @@ func (t *Blocks) TypeOf(n mgpp.Node) (*check.NodeType, int64, string) {
 		if k := int64(n.Size) - s.Offset; k >= 2*s.Type.Layout.Size && k%s.Type.Layout.Size == 0 {
 			return s.row, s.Offset, s.Why
 		}
+	}
+	if s.alone != 0 && int64(n.Size) != s.alone {
+		return nil, 0, s.Why
 	}
 	if s.many {
 		if k := (int64(n.Size) - s.Offset) / s.Type.Layout.Size; k > 1 {
@@ -202,10 +208,12 @@ func (t *Blocks) shown(e evidence.Evidence, stack []trace.Addr) Verdict {
 	if nt, off := t.held(e.Type); nt != nil {
 		return Verdict{Type: nt, Offset: e.Offset + off, owners: owners(e.Type), Why: e.Why}
 	}
-	if !e.Array {
-		if nt, off := t.derived(e.Type); nt != nil {
-			return Verdict{Type: nt, Offset: e.Offset + off, Why: e.Why}
+	if nt, off := t.derived(e.Type); nt != nil && e.Type.Size > 0 {
+		v := Verdict{Type: nt, Offset: e.Offset + off, Why: e.Why}
+		if e.Array {
+			v.alone = e.Offset + e.Type.Size
 		}
+		return v
 	}
 	return Verdict{Why: e.Why}
 }

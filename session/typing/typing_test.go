@@ -4,6 +4,9 @@ import (
 	"testing"
 
 	"mgtrace/constraints/check"
+	"mgtrace/mgpp"
+	"mgtrace/probe/evidence"
+	"mgtrace/trace"
 	"mgtrace/types"
 )
 
@@ -86,5 +89,33 @@ func TestWhole(t *testing.T) {
 	r := &Relevance{types: []*types.Type{dep}}
 	if !r.begins(chain) || r.begins(dep) || r.begins(other) {
 		t.Error("blocks matter that may be nodes for how they begin, and no others")
+	}
+}
+
+// TestDerivedOfAnyNumber: where code allocates any number of a class, as an allocator's allocate(n) does, a block of one object is a node of
+// the class's declared base; an array of them is none, nor is an object of another class.
+func TestDerivedOfAnyNumber(t *testing.T) {
+	number := &types.Type{Kind: types.Int, Name: "long", Size: 8}
+	base := &types.Type{Kind: types.Struct, Name: "link", Size: 16, Members: []types.Member{{Name: "next", Type: number}, {Name: "order", Type: number, Offset: 8}}}
+	class := &types.Type{Kind: types.Struct, Name: "entry", Size: 24, Members: []types.Member{{Type: base, Base: true}, {Name: "value", Type: number, Offset: 16}}}
+	other := &types.Type{Kind: types.Struct, Name: "other", Size: 24, Members: class.Members[1:]}
+	link := &check.NodeType{Name: "link", Layout: base}
+	for _, c := range []struct {
+		evidence evidence.Evidence
+		size     uint64
+		want     *check.NodeType
+	}{
+		{evidence.Evidence{Type: class, Array: true}, 24, link},
+		{evidence.Evidence{Type: class, Array: true}, 48, nil},
+		{evidence.Evidence{Type: class, Array: true, Offset: 8}, 32, link}, // with their number in front
+		{evidence.Evidence{Type: class}, 24, link},
+		{evidence.Evidence{Type: other, Array: true}, 24, nil},
+	} {
+		blocks := Sharing(nil, &check.Spec{Types: []*check.NodeType{link}}, nil)
+		stack := []trace.Addr{0x1000}
+		blocks.stacks[&stack[0]] = blocks.shown(c.evidence, nil)
+		if got, at, _ := blocks.TypeOf(mgpp.Node{Stack: stack, Size: c.size}); got != c.want || got != nil && at != c.evidence.Offset {
+			t.Errorf("%d bytes of %s, any number %v: taken as %v at %d", c.size, c.evidence.Type.Name, c.evidence.Array, got, at)
+		}
 	}
 }
