@@ -83,8 +83,7 @@ func LeadingGlobals(p *symbol.Program) []check.Variable {
 const maxWatched = 250
 
 // WorthWatching lists the functions whose calls may be C-points: those that the
-// program's sources define. Where there are many, those that have to do with the
-// types.
+// program's sources define, of which worthWatching chooses.
 func WorthWatching(p *symbol.Program, names []string) []string {
 	names = slices.Clone(names)
 	for _, name := range names {
@@ -104,11 +103,9 @@ func WorthWatching(p *symbol.Program, names []string) []string {
 			}
 		}
 		funcs := slices.DeleteFunc(slices.Clone(obj.Funcs()), func(f objfile.Func) bool { return f.File == "" || f.IFunc || f.Size == 0 })
-		many := len(funcs) > maxWatched
-		for _, f := range funcs {
-			if !many || about(obj, f, names) {
-				add(f.Base)
-			}
+		chosen, many := worthWatching(funcs, func(f objfile.Func) bool { return about(obj, f, names) })
+		for _, f := range chosen {
+			add(f.Base)
 		}
 		if many {
 			continue
@@ -120,6 +117,22 @@ func WorthWatching(p *symbol.Program, names []string) []string {
 		}
 	}
 	return out
+}
+
+// worthWatching chooses of a file's functions. A program of thirty functions in C++ has hundreds of its libraries' templates: where there are
+// many, none that a header of the system has is worth it. If there still are many, those are that have to do with the types, and
+// those that no header has, if these are few.
+func worthWatching(funcs []objfile.Func, about func(objfile.Func) bool) (chosen []objfile.Func, many bool) {
+	without := func(in func(objfile.Func) bool) []objfile.Func { return slices.DeleteFunc(slices.Clone(funcs), in) }
+	if len(funcs) > maxWatched {
+		funcs = without(func(f objfile.Func) bool { return objfile.SystemHeader(f.File) })
+	}
+	if len(funcs) <= maxWatched {
+		return funcs, false
+	}
+	inHeader := func(f objfile.Func) bool { return !objfile.SourceFile(f.File) }
+	few := len(without(inHeader)) <= maxWatched
+	return without(func(f objfile.Func) bool { return !(few && !inHeader(f)) && !about(f) }), true
 }
 
 // about reports whether a function has a parameter, a result or a variable that is,
