@@ -415,6 +415,22 @@ func TestStaticHeads(t *testing.T) {
 	}
 }
 
+// TestGlobalOf: an object in static memory leads to nodes by a pointer to a base of their class as well, as the anchor of a tree does to its
+// links; a pointer to another structure leads to none.
+func TestGlobalOf(t *testing.T) {
+	number := &types.Type{Kind: types.Uint, Name: "size_t", Size: 8}
+	link, other := &types.Type{Kind: types.Struct, Name: "Link", Size: 8}, &types.Type{Kind: types.Struct, Name: "Other", Size: 8}
+	node := &types.Type{Kind: types.Struct, Name: "Node", Size: 16, Members: []types.Member{{Type: link, Base: true}, {Name: "key", Type: number, Offset: 8}}}
+	for of, want := range map[*types.Type]string{node: "::tree.root", link: "::tree.root", other: ""} {
+		tree := &types.Type{Kind: types.Struct, Name: "Tree", Size: 16, Members: []types.Member{
+			{Name: "root", Type: &types.Type{Kind: types.Pointer, Elem: of, Size: 8}}, {Name: "size", Type: number, Offset: 8}}}
+		g, leads := globalOf(check.Variable{Name: "tree", Type: tree}, []*check.NodeType{{Name: "Node", Layout: node}})
+		if got := strings.Join(g.pathsTo("Node"), " "); got != want || leads != (want != "") || !slices.Equal(g.numbers, []string{"::tree.size"}) {
+			t.Errorf("a pointer to %s: leads to nodes by %q, with the numbers %v", of.Name, got, g.numbers)
+		}
+	}
+}
+
 // TestSameAlong: a pointer that is the same all along a ring must be so from one node to another: with its own node, as in rings of one, it is anyhow.
 func TestSameAlong(t *testing.T) {
 	for _, c := range []struct {

@@ -296,6 +296,15 @@ func sameStruct(a, b *types.Type) bool {
 	return a != nil && b != nil && a.Kind == b.Kind && a.Name != "" && cxxname.Normal(a.Name) == cxxname.Normal(b.Name)
 }
 
+// baseOf: a structure is a base of a class, as the links of a list's nodes are.
+func baseOf(base, class *types.Type) bool {
+	if class == nil {
+		return false
+	}
+	_, ok := class.Base(func(t *types.Type) bool { return sameStruct(base, t) })
+	return ok
+}
+
 func globalOf(v check.Variable, nodes []*check.NodeType) (global, bool) {
 	g := global{name: v.Name, paths: map[string][]string{}}
 	if v.Type == nil {
@@ -305,7 +314,7 @@ func globalOf(v check.Variable, nodes []*check.NodeType) (global, bool) {
 		switch t.Kind {
 		case types.Pointer:
 			for _, n := range nodes {
-				if sameStruct(t.Elem, n.Layout) {
+				if sameStruct(t.Elem, n.Layout) || baseOf(t.Elem, n.Layout) {
 					g.paths[n.Name] = append(g.paths[n.Name], path)
 				}
 			}
