@@ -360,7 +360,7 @@ func (g *Graph) born(id mgpp.NodeID, t mgpp.Timestamp, carried bool) {
 	o := Object{Host: id, Birth: t}
 	var lay *layout
 	if n.Global != 0 {
-		i := int(n.Global) - 1
+		i := g.declared(n)
 		if i < 0 || i >= len(g.spec.Globals) {
 			return
 		}
@@ -443,6 +443,16 @@ func (g *Graph) disowned(op *mgpp.Op, t mgpp.Timestamp) {
 			g.end(o, t)
 		}
 	}
+}
+
+// declared is the index in Spec.Globals of an object in static memory: its number, or where the history is of a run with other
+// declarations, as for one of many specifications that are tried on it, by its name. None: it is not declared.
+func (g *Graph) declared(n mgpp.Node) int {
+	i := int(n.Global) - 1
+	if n.Alloc == "" || 0 <= i && i < len(g.spec.Globals) && g.spec.Globals[i].Name == n.Alloc {
+		return i
+	}
+	return slices.IndexFunc(g.spec.Globals, func(d check.Global) bool { return d.Name == n.Alloc })
 }
 
 // typeOfGlobal finds the declared type of a global, if any.

@@ -358,6 +358,28 @@ embed link in doc at root;
 	}
 }
 
+// TestRecordedWithOthers: a history is of a run that recorded other objects in static memory than the specification declares, or in another
+// order. An object is the one of its name, whatever its number was; one that is not declared is none.
+func TestRecordedWithOthers(t *testing.T) {
+	h, g := setup(t, `
+struct node { struct node *next; };
+type node;
+global free, head;
+`)
+	for i, name := range []string{"other", "head", "third", "free"} {
+		apply(t, h, trace.Event{Kind: trace.KindGlobal, Name: name, Aux: uint64(i + 1), Addr: trace.Addr(0x900 + 0x10*i), Size: 8, Data: make([]byte, 8)})
+	}
+	g.Advance()
+	for i, want := range []trace.Addr{0x930, 0x910} {
+		if o := g.Object(g.Global(i)); o.Addr != want || o.Global != int32(i+1) {
+			t.Errorf("::%s is at %#x, not %#x", g.Spec().Globals[i].Name, o.Addr, want)
+		}
+	}
+	if n := g.Objects(); n != 2 {
+		t.Errorf("%d objects, of two that are declared", n)
+	}
+}
+
 // TestEmbeddedArray has nodes in an array of structures, which point to each other.
 func TestEmbeddedArray(t *testing.T) {
 	h, g := setup(t, `
