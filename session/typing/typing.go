@@ -108,12 +108,23 @@ func (t *Blocks) TypeOf(n mgpp.Node) (*check.NodeType, int64, string) {
 	if s.alone != 0 && int64(n.Size) != s.alone {
 		return nil, 0, s.Why
 	}
+	if s.Type != nil && s.rule == nil && !s.Type.Array && s.Type.Layout != nil && int64(n.Size)-s.Offset >= 2*s.Type.Layout.Size && t.pieces(s.Type) {
+		return nil, 0, "room for nodes that an allocator of the program's own gives out"
+	}
 	if s.many {
 		if k := (int64(n.Size) - s.Offset) / s.Type.Layout.Size; k > 1 {
 			t.several[s.Type] = max(t.several[s.Type], k)
 		}
 	}
 	return s.Type, s.Offset, s.Why
+}
+
+// pieces: an allocator of the program's own is declared that gives out blocks of one object of the type. What has room for several is what
+// it divides, also before it gave out the first.
+func (t *Blocks) pieces(nt *check.NodeType) bool {
+	return slices.ContainsFunc(t.spec.Allocators, func(a check.Allocator) bool {
+		return a.Size == 0 && a.Bytes >= nt.Layout.Size && a.Bytes < 2*nt.Layout.Size
+	})
 }
 
 // local gives a variable of a function the type that it is declared with.

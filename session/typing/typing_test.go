@@ -119,3 +119,32 @@ func TestDerivedOfAnyNumber(t *testing.T) {
 		}
 	}
 }
+
+// TestRoomForPieces: where an allocator of the program's own gives out nodes of a type one by one, a block with room for several is what it
+// divides, and no node, also as long as it has given out none. Without one, or with one that gives out something larger, it counts as the first of them.
+func TestRoomForPieces(t *testing.T) {
+	node := &types.Type{Kind: types.Struct, Name: "node", Size: 24, Members: []types.Member{{Name: "next", Type: &types.Type{Kind: types.Pointer, Size: 8}}}}
+	nt := &check.NodeType{Name: "node", Layout: node}
+	for _, c := range []struct {
+		allocators []check.Allocator
+		size       uint64
+		want       *check.NodeType
+	}{
+		{[]check.Allocator{{Func: "node_get", Bytes: 24}}, 1280, nil},
+		{[]check.Allocator{{Func: "node_get", Bytes: 32}}, 1280, nil},
+		{[]check.Allocator{{Func: "node_get", Bytes: 24}}, 32, nt},
+		{[]check.Allocator{{Func: "node_get", Bytes: 24}}, 24, nt},
+		{[]check.Allocator{{Func: "table_get", Bytes: 4096}}, 1280, nt},
+		{[]check.Allocator{{Func: "get", Size: 1}}, 1280, nt},
+		{nil, 1280, nt},
+	} {
+		blocks := Sharing(nil, &check.Spec{Types: []*check.NodeType{nt}, Allocators: c.allocators}, nil)
+		stack := []trace.Addr{0x1000}
+		for _, any := range []bool{false, true} { // is the room seen to be for any number?
+			blocks.stacks[&stack[0]] = blocks.shown(evidence.Evidence{Type: node, Array: any}, nil)
+			if got, _, _ := blocks.TypeOf(mgpp.Node{Stack: stack, Size: c.size}); got != c.want {
+				t.Errorf("%d bytes with the allocators %v, any number %v: taken as %v", c.size, c.allocators, any, got)
+			}
+		}
+	}
+}
