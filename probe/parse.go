@@ -9,7 +9,7 @@ import (
 
 // errAllocForm says how --alloc is written; ADDR=ROLE gives the behaviour of a
 // standard allocator to a function without a name.
-var errAllocForm = errors.New("write NAME(size=N), NAME(size=N, count=M), NAME(size=N, old=M), NAME(fixed=BYTES) or 0xADDR=malloc (calloc, realloc, free)")
+var errAllocForm = errors.New("write NAME(size=N), NAME(size=N, count=M), NAME(size=N, old=M), NAME(bytes=N) or 0xADDR=malloc (calloc, realloc, free)")
 
 // ParseAllocator parses an allocator as the user writes it: "pool_get(size=2)",
 // "0x401136=malloc", "obstack_get". Without a size the first argument is it.
@@ -40,7 +40,7 @@ func ParseAllocator(s string) (Allocator, error) {
 			a.Size = int(n)
 		case "count":
 			a.Count = int(n)
-		case "fixed":
+		case "bytes", "fixed": // as in a specification; as it was called here once
 			a.Fixed = n
 		case "old":
 			a.Old = int(n)

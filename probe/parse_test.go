@@ -17,6 +17,7 @@ func TestParseAllocator(t *testing.T) {
 		{"get(size=1, count=2)", Allocator{Func: "get", Size: 1, Count: 2}, true},
 		{"get(count=2, size=1)", Allocator{Func: "get", Size: 1, Count: 2}, true},
 		{"node_new(fixed=0x20)", Allocator{Func: "node_new", Fixed: 32}, true},
+		{"node_new(bytes=32)", Allocator{Func: "node_new", Fixed: 32}, true},
 		{"0x401136=malloc", Allocator{Func: "0x401136", Like: "malloc"}, true},
 		{"0x401136=posix_memalign", Allocator{Func: "0x401136", Like: "posix_memalign"}, true},
 		{"0x401136=banana", Allocator{}, false},

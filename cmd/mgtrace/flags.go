@@ -135,7 +135,7 @@ func (f *captureFlags) add(c *cobra.Command) {
 func (f *captureFlags) addCommon(c *cobra.Command) {
 	c.Flags().StringVar(&f.engine, "engine", "auto", "how to capture: `ENGINE` auto, inline (inside the process), ebpf (the kernel's probes), translate (every instruction, by translated code: what --full uses) or step (every instruction, singly: very slow)")
 	addRepeated(c, &f.modules, "module", "capture the stores of the shared library `NAME` too (repeatable); those with debug information of their own are, also most that the program opens, but with none")
-	addRepeated(c, &f.allocs, "alloc", "an allocator of the program's own: `NAME(size=N)`, argument N being the size; also (size=N, count=M), (size=N, old=M), (fixed=BYTES), or 0xADDR=malloc (repeatable)")
+	addRepeated(c, &f.allocs, "alloc", "an allocator of the program's own: `NAME(size=N)`, argument N being the size; also (size=N, count=M), (size=N, old=M), (bytes=N), or 0xADDR=malloc (repeatable)")
 	addRepeated(c, &f.frees, "free", "what frees its blocks: `NAME(N)`, the N-th argument (repeatable)")
 	c.Flags().DurationVar(&f.timeout, "timeout", 0, "stop the program after this time and report, also where its threads were (30s, 5m)")
 	c.Flags().BoolVar(&f.progress, "progress", false, "show progress also where the program prints to the same terminal")
