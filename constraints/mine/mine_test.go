@@ -431,6 +431,24 @@ func TestGlobalOf(t *testing.T) {
 	}
 }
 
+// TestStaticCount: a number in static memory may count nodes, a flag or a character beside it does not.
+func TestStaticCount(t *testing.T) {
+	for _, c := range []struct {
+		of   *types.Type
+		want bool
+	}{
+		{&types.Type{Kind: types.Int, Name: "int", Size: 4}, true},
+		{&types.Type{Kind: types.Uint, Name: "size_t", Size: 8}, true},
+		{&types.Type{Kind: types.Int, Name: "char", Size: 1}, false},
+		{&types.Type{Kind: types.Bool, Name: "bool", Size: 1}, false},
+	} {
+		g, ok := globalOf(check.Variable{Name: "n", Type: c.of}, nil)
+		if ok != c.want || ok && !slices.Equal(g.numbers, []string{"::n"}) {
+			t.Errorf("%s counts nodes: %v, by %v", c.of.Name, ok, g.numbers)
+		}
+	}
+}
+
 // TestSameAlong: a pointer that is the same all along a ring must be so from one node to another: with its own node, as in rings of one, it is anyhow.
 func TestSameAlong(t *testing.T) {
 	for _, c := range []struct {

@@ -105,13 +105,13 @@ func survey(r *Run, g *graph.Graph) *terrain {
 }
 
 // concerns reports whether a block is a node of a declared type, or a declared
-// global.
+// global that may lead to one. What only counts is no part of the structure: a function that counts its calls changes nothing else.
 func concerns(g *graph.Graph, id mgpp.NodeID) bool {
 	if id == 0 {
 		return false
 	}
 	o := g.Object(g.Former(id))
-	return o.ID != 0 && (o.Type != nil || o.Global != 0)
+	return o.ID != 0 && (o.Type != nil || o.Global != 0 && !Counts(g.Spec().Globals[o.Global-1].Layout))
 }
 
 // state returns how many changes there are up to a time.

@@ -280,7 +280,7 @@ type global struct {
 
 func (g *global) pathsTo(t string) []string { return g.paths[t] }
 
-// leading returns the globals that have pointers to nodes of the types.
+// leading returns the globals that have pointers to nodes of the types, and the numbers.
 func leading(vars []check.Variable, types []*check.NodeType) []global {
 	var out []global
 	for _, v := range vars {
@@ -325,6 +325,10 @@ func globalOf(v check.Variable, nodes []*check.NodeType) (global, bool) {
 	switch v.Type.Kind {
 	case types.Pointer:
 		note("::"+v.Name, v.Type)
+	case types.Int, types.Uint:
+		if Counts(v.Type) {
+			g.numbers = append(g.numbers, "::"+v.Name)
+		}
 	case types.Struct:
 		for _, s := range v.Type.Scalars() {
 			if s.Type != nil && !strings.Contains(s.Path, "[") && !internal(s.Path) {
@@ -332,5 +336,10 @@ func globalOf(v check.Variable, nodes []*check.NodeType) (global, bool) {
 			}
 		}
 	}
-	return g, len(g.paths) > 0
+	return g, len(g.paths) > 0 || v.Type.Kind != types.Struct && len(g.numbers) > 0
+}
+
+// Counts reports whether a number in static memory is of a type that counts nodes: no flag, and no character.
+func Counts(t *types.Type) bool {
+	return t != nil && (t.Kind == types.Int || t.Kind == types.Uint) && t.Size >= 4
 }

@@ -57,11 +57,13 @@ func OfStandardLibrary(p *symbol.Program, names []string) bool {
 	return false
 }
 
-// LeadingGlobals lists the objects in static memory that may lead to nodes: pointers
-// to structures, and structures, with a name that is theirs alone.
+// LeadingGlobals lists the objects in static memory that may lead to nodes, pointers
+// to structures, and structures, and the numbers beside them in the same files, which may count the nodes, if these are few; all with a name that
+// is theirs alone.
 func LeadingGlobals(p *symbol.Program) []check.Variable {
 	const maxSize = 4096 // bytes; larger ones are tables, not heads
-	var out []check.Variable
+	const maxNumbers = 32
+	var out, numbers []check.Variable
 	seen := map[string]int{}
 	for _, f := range p.Objs {
 		for _, v := range f.Globals() {
@@ -70,10 +72,19 @@ func LeadingGlobals(p *symbol.Program) []check.Variable {
 				continue
 			}
 			pointer := v.Type.Kind == types.Pointer && v.Type.Elem != nil && v.Type.Elem.HasMembers()
-			if pointer || v.Type.HasMembers() && len(v.Type.PointerFields()) > 0 {
+			switch {
+			case pointer || v.Type.HasMembers() && len(v.Type.PointerFields()) > 0:
 				out = append(out, symbol.Variable(v))
+			case mine.Counts(v.Type):
+				numbers = append(numbers, symbol.Variable(v))
 			}
 		}
+	}
+	numbers = slices.DeleteFunc(numbers, func(n check.Variable) bool {
+		return !slices.ContainsFunc(out, func(v check.Variable) bool { return v.File == n.File })
+	})
+	if len(numbers) <= maxNumbers {
+		out = append(out, numbers...)
 	}
 	return slices.DeleteFunc(out, func(v check.Variable) bool { return seen[v.Name] > 1 })
 }
