@@ -202,7 +202,7 @@ func (a *Analysis) suspect(rank int, s *faultloc.Suspect, at mgpp.Timestamp) rep
 		out.Timestamp = uint64(s.Operation)
 		if s.Kind == faultloc.Wrote {
 			op := a.Hist.Op(s.Operation)
-			out.Change = describe.Change(a.Graph, a.Hist, s.Operation)
+			out.Change = a.change(s.Operation)
 			out.When = a.when(s.Operation)
 			out.Thread = uint32(op.Thread)
 		}

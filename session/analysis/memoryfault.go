@@ -404,7 +404,7 @@ func (a *Analysis) accomplice(t mgpp.Timestamp, evidence string) report.Suspect 
 	s := a.Statement(op.PC, op.Stack)
 	s.Kind, s.Operations = "wrote", 1
 	s.Timestamp, s.Thread, s.When = uint64(t), uint32(op.Thread), a.when(t)
-	s.Change = describe.Change(a.Graph, a.Hist, t)
+	s.Change = a.change(t)
 	s.Evidence = []string{evidence}
 	return s
 }

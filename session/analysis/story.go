@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 
-	"mgtrace/constraints/describe"
 	"mgtrace/constraints/eval"
 	"mgtrace/constraints/graph"
 	"mgtrace/faultloc"
@@ -247,7 +246,7 @@ func (s *story) steps(c *report.CPoint) {
 		op := s.a.Hist.Op(t)
 		st := s.a.step(op.PC)
 		st.Timestamp, st.Thread, st.LeftOut, st.Suspect = uint64(t), uint32(op.Thread), s.left[t], s.rank[t]
-		st.Change, st.When = describe.Change(s.a.Graph, s.a.Hist, t), s.a.when(t)
+		st.Change, st.When = s.a.change(t), s.a.when(t)
 		c.Steps = append(c.Steps, st)
 	}
 	last := report.Step{File: c.File, Path: c.Path, Line: c.Line, Function: c.Function, Place: c.Title()}
