@@ -318,6 +318,9 @@ func (a *Analysis) memoryFaults() {
 	faults := a.Checker.MemoryFaults()
 	for ; a.faults < len(faults) && !a.done; a.faults++ {
 		f := faults[a.faults]
+		if a.settleBefore(&f); a.done {
+			return
+		}
 		a.points = append(a.points, &point{CPoint: eval.CPoint{Kind: "line", Thread: f.Thread}, time: f.Time, healthy: a.healthy, fault: &f})
 		a.done = !a.o.All
 	}

@@ -60,6 +60,27 @@ func (a *Analysis) suspend(p *point, pc trace.Addr) {
 	}
 }
 
+// settleBefore takes what was unsure before a memory fault of the thread, and is still broken right before it: the fault may come of that,
+// and is what would be reported else.
+func (a *Analysis) settleBefore(f *eval.MemoryFault) {
+	earlier := func(p *point) bool { return p.Thread == f.Thread && p.time < f.Time }
+	if a.o.All || !slices.ContainsFunc(a.unsure, earlier) {
+		return
+	}
+	right := f.Time - 1
+	still := instances(a.Checker.All(a.Checker.View(right)))
+	for _, p := range a.unsure {
+		if !earlier(p) || a.done {
+			continue
+		}
+		sure := *p
+		if sure.found = still.of(slices.Clone(p.found)); len(sure.found) > 0 {
+			sure.found = a.timely(&sure, a.Hist.At(right), f.PC)
+			a.found(&sure)
+		}
+	}
+}
+
 // settle takes what was unsure of a thread, or of all, and is still broken.
 func (a *Analysis) settle(ev *trace.Event) {
 	if a.done {
