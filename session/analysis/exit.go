@@ -148,6 +148,7 @@ func (a *Analysis) handled() {
 // heldAt notes where a thread was when mgtrace ended the program.
 func (a *Analysis) heldAt(ev *trace.Event) {
 	a.HeldExit(ev.Name)
+	a.died = death{} // of no fault that it handled before
 	f, at, calls := a.whereDied(ev)
 	if f.File == "" {
 		return
