@@ -293,7 +293,9 @@ func (t *tracer) detachThread(th *thread) {
 		}
 	}
 	if th.lost.Signal != 0 && signal != 0 {
-		_ = th.sendAgain(t.pid, resent{th.lost, true})
+		if !th.lost.comesAgain() {
+			_ = th.sendAgain(t.pid, resent{th.lost, true})
+		}
 		signal = 0
 	}
 	th.noteOwed(false)

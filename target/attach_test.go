@@ -155,6 +155,27 @@ func TestAttachVforking(t *testing.T) {
 	}
 }
 
+// A process that is met with a signal in hand gets it as it was sent, also when it has made a detour and
+// was let go before that arrived again; a fault of its own is none of the detour's.
+func TestAttachSignalled(t *testing.T) {
+	for _, by := range []string{"value", "fault"} {
+		r := start(t, build(t, "signalled"), by)
+		r.line()
+		for range 100 {
+			p := attach(t, r.pid())
+			if pid, err := p.Syscall(unix.SYS_GETPID); err != nil || int(pid) != r.pid() {
+				t.Fatalf("%s: getpid is %d, %v", by, pid, err)
+			}
+			if err := p.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, want := r.end(), "0 failed"; got != want {
+			t.Errorf("%s: the program says %q, want %q", by, got, want)
+		}
+	}
+}
+
 // The exit status of an attached process, and memory at its end.
 func TestAttachRun(t *testing.T) {
 	r := start(t, build(t, "steady"))

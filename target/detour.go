@@ -341,8 +341,8 @@ type resent struct {
 	handled bool // everybody has been told of it
 }
 
-// sendAgain sends a signal to the thread that was taken from it. It arrives
-// with our siginfo, which is then exchanged for its own (thread.original).
+// sendAgain sends a signal to the thread that was taken from it. If it arrives
+// with our siginfo, that is exchanged for its own (thread.original).
 func (th *thread) sendAgain(pid int, r resent) error {
 	if th.resent == nil {
 		th.resent = make(map[int]resent)
@@ -352,7 +352,7 @@ func (th *thread) sendAgain(pid int, r resent) error {
 	if th.shared {
 		group = th.tid
 	}
-	return unix.Tgkill(group, th.tid, unix.Signal(r.info.Signal))
+	return send(group, th.tid, r.info)
 }
 
 // original exchanges the siginfo of a signal that the tracer sent again.
@@ -361,7 +361,7 @@ func (th *thread) original(info Siginfo) (_ Siginfo, handled bool) {
 	if !ok {
 		return info, false
 	}
-	if info.Code != siTKill || info.PID != unix.Getpid() {
+	if info.raw != old.info.raw && (info.Code != siTKill || info.PID != unix.Getpid()) {
 		// Another of that number. If ours is not pending behind it they are
 		// one (signal(7)); that of a later detour takes its place.
 		return info, false

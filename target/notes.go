@@ -317,8 +317,7 @@ func (t *tracer) putBack(th *thread, e entry) error {
 	if *e.word(entryOwed) == 0 {
 		return nil
 	}
-	info := decodeSiginfo([128]byte(e[entryInfo:]))
-	return unix.Tgkill(t.pid, th.tid, unix.Signal(info.Signal))
+	return send(t.pid, th.tid, decodeSiginfo([128]byte(e[entryInfo:])))
 }
 
 // inside says whether code at an address is the tracer's.

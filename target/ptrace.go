@@ -82,6 +82,12 @@ func (i *Siginfo) Synchronous() bool {
 	return i.Code > 0 && (isFault(i.Signal) || i.Signal == int(unix.SIGSYS))
 }
 
+// comesAgain: the thread is still at the instruction that raised the signal, and executes it again. SIGTRAP and SIGSYS
+// come behind theirs.
+func (i *Siginfo) comesAgain() bool {
+	return i.Synchronous() && i.Signal != int(unix.SIGTRAP) && i.Signal != int(unix.SIGSYS)
+}
+
 // decodeSiginfo reads the kernel's form (include/uapi/asm-generic/siginfo.h).
 func decodeSiginfo(raw [128]byte) Siginfo {
 	le := binary.LittleEndian
@@ -113,6 +119,41 @@ func getSiginfo(tid int) (Siginfo, error) {
 		return Siginfo{}, fmt.Errorf("signal of thread %d: %w", tid, err)
 	}
 	return decodeSiginfo(raw), nil
+}
+
+// pendingMost is how many signals may be pending of which pendingSiginfos tells.
+const pendingMost = 32
+
+// pendingSiginfos are the signals that were sent to a thread alone and that it has yet to get.
+func pendingSiginfos(tid int) ([]Siginfo, error) {
+	which := struct {
+		off   uint64
+		flags uint32
+		nr    int32
+	}{nr: pendingMost} // struct ptrace_peeksiginfo_args
+	var raws [pendingMost][128]byte
+	n, _, errno := unix.RawSyscall6(unix.SYS_PTRACE, unix.PTRACE_PEEKSIGINFO, uintptr(tid), uintptr(unsafe.Pointer(&which)), uintptr(unsafe.Pointer(&raws)), 0, 0)
+	requested()
+	if errno != 0 {
+		return nil, fmt.Errorf("pending signals of thread %d: %w", tid, errno)
+	}
+	infos := make([]Siginfo, n)
+	for i := range infos {
+		infos[i] = decodeSiginfo(raws[i])
+	}
+	return infos, nil
+}
+
+// send sends a signal to a thread: as it was, where the kernel lets others than the sender say so (codes below 0,
+// as of sigqueue(3) and of timers; rt_tgsigqueueinfo(2)), and else as one of ours.
+func send(pid, tid int, info Siginfo) error {
+	if info.Code < 0 && info.Code != siTKill {
+		_, _, errno := unix.RawSyscall6(unix.SYS_RT_TGSIGQUEUEINFO, uintptr(pid), uintptr(tid), uintptr(info.Signal), uintptr(unsafe.Pointer(&info.raw[0])), 0, 0)
+		if errno == 0 {
+			return nil
+		}
+	}
+	return unix.Tgkill(pid, tid, unix.Signal(info.Signal))
 }
 
 func setSiginfo(tid int, info Siginfo) error {

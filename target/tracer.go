@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -236,6 +237,9 @@ func (t *tracer) onStop(tid int, ws unix.WaitStatus) {
 		t.onStranger(tid, ws)
 		return
 	}
+	if meetsFault(tid, ws) && ptrace(unix.PTRACE_CONT, tid, 0, 0) == nil {
+		return
+	}
 	th.note(ws)
 	if t.attached && th.wasStepped() {
 		// No signal: it is told of the delivery of one.
@@ -253,6 +257,17 @@ func (t *tracer) onStop(tid int, ws unix.WaitStatus) {
 	if !th.unborn {
 		t.process(th)
 	}
+}
+
+// meetsFault reports whether an interrupt has stopped a thread that is on its way to a fault of its own: the
+// kernel lets the interrupt go first (get_signal in kernel/signal.c). Let go on, it executes nothing before it reports
+// the fault, which would be taken for that of a detour, or delivered when whoever knows of it has left.
+func meetsFault(tid int, ws unix.WaitStatus) bool {
+	if int(ws>>16) != unix.PTRACE_EVENT_STOP || ws.StopSignal() != unix.SIGTRAP {
+		return false
+	}
+	infos, err := pendingSiginfos(tid)
+	return err == nil && slices.ContainsFunc(infos, func(i Siginfo) bool { return i.Synchronous() })
 }
 
 // onStranger handles a stop of what is not of the process: a child process, or
