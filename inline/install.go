@@ -327,6 +327,9 @@ func (e *Engine) remove() error {
 	if err := e.proc.TellParked(); err != nil {
 		return err
 	}
+	if e.removed {
+		return nil // the program was replaced by another
+	}
 	var away []int
 	var perr error
 	if err := e.proc.Do(func() { away, perr = e.unpatchAll() }); err != nil {

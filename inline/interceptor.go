@@ -667,7 +667,7 @@ func (i *interceptor) OnExec(th *target.Stopped) {
 	e.streams.Unlock()
 	clear(e.of)
 	e.regions = regions{}
-	e.units = nil
+	e.units, e.removed = nil, true
 	if err := e.nothingToUndo(); err != nil {
 		e.fail(err)
 	}

@@ -184,6 +184,7 @@ func (t *tracer) seizeAll(ctx context.Context) error {
 		if err := t.stopAll(); err != nil {
 			return fmt.Errorf("process %d: %w", t.pid, err)
 		}
+		t.tellReplaced()
 	}
 	if t.status != nil || len(t.threads) == 0 {
 		return fmt.Errorf("process %d: %w", t.pid, ErrExited)

@@ -176,6 +176,38 @@ func TestAttachSignalled(t *testing.T) {
 	}
 }
 
+// A process that is met, or held, where it has just become another program is that one: it is told of, and injected into.
+func TestAttachExecing(t *testing.T) {
+	r := start(t, build(t, "execing"))
+	r.line()
+	for range 100 {
+		p := attach(t, r.pid())
+		ask := func() {
+			if pid, err := p.Syscall(unix.SYS_GETPID); err != nil || int(pid) != r.pid() {
+				t.Fatalf("getpid is %d, %v", pid, err)
+			}
+		}
+		ask()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		_, err := p.Run(ctx, Handlers{OnHold: func(Hold) {
+			if err := p.TellParked(); err != nil {
+				t.Error(err)
+			}
+			ask()
+		}})
+		cancel()
+		if !errors.Is(err, ErrDetached) {
+			t.Fatal(err)
+		}
+		if err := p.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := r.end(), "done"; got != want {
+		t.Errorf("the program says %q, want %q", got, want)
+	}
+}
+
 // The exit status of an attached process, and memory at its end.
 func TestAttachRun(t *testing.T) {
 	r := start(t, build(t, "steady"))

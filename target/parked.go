@@ -9,8 +9,8 @@ import (
 )
 
 // TellParked tells the interceptor, while the process is held, of what it would
-// be told when the process goes on: threads and children that were made, and
-// faults. It is for one who takes out of the process what these depend on.
+// be told when the process goes on: threads and children that were made, faults, and
+// that the program was replaced. It is for one who takes out of the process what these depend on.
 // Threads that can not be stopped (the parent in a vfork) have nothing to tell.
 func (p *Process) TellParked() error {
 	var err error
@@ -29,6 +29,7 @@ func (t *tracer) tellParked() error {
 		if err := t.stopAll(); err != nil {
 			return err
 		}
+		t.tellReplaced()
 		told := false
 		for _, th := range t.all() {
 			if th.stopped && th.parked && !th.unborn {
@@ -65,6 +66,17 @@ func (t *tracer) tellStop(th *thread, faults map[*thread]bool) (told bool) {
 		return t.tellMade(th) || told
 	}
 	return told
+}
+
+// tellReplaced tells of a parked replacement of the program by another, if there is one: of the threads there are only one is left.
+func (t *tracer) tellReplaced() {
+	for _, th := range t.sorted() {
+		if th.stopped && th.parked && int(th.status>>16) == unix.PTRACE_EVENT_EXEC {
+			th.parked = false
+			t.replaced(th)
+			return
+		}
+	}
 }
 
 // tellFault tells of a fault. One that the program need not know of is gone then.

@@ -222,6 +222,18 @@ func (t *tracer) onClone(th *thread) {
 // onExec handles the replacement of the program by another: all other threads
 // are gone, and the calling thread has the process's id.
 func (t *tracer) onExec(th *thread) {
+	t.replaced(th)
+	if h := t.handlers(); h.OnExec != nil {
+		exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", t.pid))
+		if err != nil {
+			exe = argv0(t.pid)
+		}
+		t.whileHeld(func() { h.OnExec(exe) })
+	}
+}
+
+// replaced notes such a replacement, and tells the interceptor.
+func (t *tracer) replaced(th *thread) {
 	th.exiting = false
 	for _, other := range t.sorted() {
 		if other != th {
@@ -237,13 +249,6 @@ func (t *tracer) onExec(th *thread) {
 	// The old memory is gone; if the new can not be opened, reads say so.
 	_ = t.openMemory()
 	t.tell(th, func(i Interceptor, s *Stopped) { i.OnExec(s) })
-	if h := t.handlers(); h.OnExec != nil {
-		exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", t.pid))
-		if err != nil {
-			exe = argv0(t.pid)
-		}
-		t.whileHeld(func() { h.OnExec(exe) })
-	}
 }
 
 // onExit handles a thread that is about to end. The memory lives until the last of them goes
