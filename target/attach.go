@@ -111,6 +111,9 @@ func (t *tracer) attach(ctx context.Context) error {
 	if err == nil {
 		err = t.openMemory()
 	}
+	if err == nil {
+		err = t.awaitLoaded(ctx)
+	}
 	if err != nil {
 		t.detach()
 		t.close()
@@ -140,16 +143,47 @@ func (t *tracer) awaitSharing(ctx context.Context) error {
 		case time.Now().After(end):
 			return fmt.Errorf("process %d: %w: thread %d waits in the kernel, perhaps for a child that shares its memory (vfork)", t.pid, ErrBusy, waiting)
 		}
-		t.unhold()
-		_ = t.pump(ctx, 5*time.Millisecond, func() bool { return false }) // it ends with its time
-		t.held = true
-		if err := t.stopAll(); err != nil {
-			return fmt.Errorf("process %d: %w", t.pid, err)
-		}
-		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("process %d: %w", t.pid, context.Cause(ctx))
+		if err := t.goOn(ctx, 5*time.Millisecond); err != nil {
+			return err
 		}
 	}
+}
+
+// goOn lets the process that is held go on for a while.
+func (t *tracer) goOn(ctx context.Context, d time.Duration) error {
+	t.unhold()
+	_ = t.pump(ctx, d, func() bool { return false }) // it ends with its time
+	t.held = true
+	if err := t.stopAll(); err != nil {
+		return fmt.Errorf("process %d: %w", t.pid, err)
+	}
+	t.tellReplaced()
+	if t.status != nil {
+		return fmt.Errorf("process %d: %w", t.pid, ErrExited)
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("process %d: %w", t.pid, context.Cause(ctx))
+	}
+	return nil
+}
+
+// loadingLimit is how long a process may still load libraries when we attach. After that it is taken as it is: it may
+// have been stopped (SIGSTOP) then.
+const loadingLimit = 2 * time.Second
+
+// awaitLoaded lets the process go on until its libraries are there: before that it has no malloc to watch, and no function
+// of a library can be called.
+func (t *tracer) awaitLoaded(ctx context.Context) error {
+	p := &Process{t: t}
+	for end := time.Now().Add(loadingLimit); p.loading() && time.Now().Before(end); {
+		if err := t.goOn(ctx, time.Millisecond); err != nil {
+			return err
+		}
+		if err := t.awaitSharing(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // shares reports whether the thread has made a child by vfork and waits for it, or is

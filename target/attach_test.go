@@ -176,7 +176,8 @@ func TestAttachSignalled(t *testing.T) {
 	}
 }
 
-// A process that is met, or held, where it has just become another program is that one: it is told of, and injected into.
+// A process that is met, or held, where it has just become another program is that one: it is told of, and injected into; and it
+// is met with its libraries loaded.
 func TestAttachExecing(t *testing.T) {
 	r := start(t, build(t, "execing"))
 	r.line()
@@ -188,6 +189,9 @@ func TestAttachExecing(t *testing.T) {
 			}
 		}
 		ask()
+		if p.loading() {
+			t.Fatal("its libraries are still being loaded")
+		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		_, err := p.Run(ctx, Handlers{OnHold: func(Hold) {
 			if err := p.TellParked(); err != nil {

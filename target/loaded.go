@@ -99,6 +99,20 @@ func (l *linker) consistent(p *Process) bool {
 	return err == nil && state == 0
 }
 
+// loading reports whether the dynamic linker of a process is at work, or has not begun yet, as far as it tells.
+func (p *Process) loading() bool {
+	auxv, err := p.Auxv()
+	if err != nil {
+		return false
+	}
+	l, err := p.findLinker(auxv)
+	if err != nil || l == nil || l.debug == 0 {
+		return false
+	}
+	version, err := mem.ReadUint32(p, l.debug)
+	return err == nil && (version == 0 || !l.consistent(p))
+}
+
 // findLinker looks the interface up in the dynamic symbols of the program's
 // interpreter, or of the program if that is ld.so itself. nil: there is none to
 // wait for.
