@@ -118,6 +118,11 @@ func word(mem []byte, off uint64) *uint64 { return (*uint64)(unsafe.Pointer(&mem
 // errThreads: more threads than slots.
 var errThreads = errors.New("the program has more threads at once than can be recorded (ulimit -v may be why)")
 
+// full: there is no slot to give out.
+func (a *arena) full() bool {
+	return len(a.unused) == 0 && a.head+slotsSize(len(a.slots)+1, a.buffer) > a.size()
+}
+
 // take gives out a slot. th is a stopped thread; nil: the process is held.
 func (a *arena) take(th *target.Stopped) (*slot, error) {
 	if n := len(a.unused); n > 0 {
@@ -125,11 +130,10 @@ func (a *arena) take(th *target.Stopped) (*slot, error) {
 		a.unused = a.unused[:n-1]
 		return s, nil
 	}
-	i := len(a.slots)
-	if a.head+slotsSize(i+1, a.buffer) > a.size() {
+	if a.full() {
 		return nil, errThreads
 	}
-	s := a.slotAt(i)
+	s := a.slotAt(len(a.slots))
 	for i := range s.guard {
 		if err := a.guards.protect(th, s.base+s.guard[i], layout.Guard); err != nil {
 			return nil, err

@@ -100,7 +100,7 @@ type Engine struct {
 
 	streams sync.Mutex // guards the slots' streams, and arena.slots
 	wake    chan struct{}
-	freed   chan struct{} // a buffer was read
+	freed   chan struct{} // a buffer was read, or all that a thread has left
 	syncs   chan request
 	done    chan struct{} // Run has returned
 	over    bool          // the process is gone or has replaced itself (under streams)
@@ -230,6 +230,7 @@ func (e *Engine) adopt() error {
 
 // give gives a thread a slot; fresh: the program has just made it.
 func (e *Engine) give(th *target.Stopped, tid int, stack [2]uint64, fresh bool) (*slot, error) {
+	e.awaitSlot()
 	e.streams.Lock()
 	defer e.streams.Unlock()
 	s, err := e.arena.take(th)
@@ -246,6 +247,24 @@ func (e *Engine) give(th *target.Stopped, tid int, stack [2]uint64, fresh bool) 
 	}
 	e.of[tid] = s
 	return s, nil
+}
+
+// awaitSlot waits where all slots are taken for that of a thread which has ended: the reader may be late.
+func (e *Engine) awaitSlot() {
+	for {
+		e.streams.Lock()
+		waits := e.arena.full() && len(e.of) < len(e.arena.slots)
+		e.streams.Unlock()
+		if !waits {
+			return
+		}
+		e.awake()
+		select {
+		case <-e.freed:
+		case <-e.done:
+			return
+		}
+	}
 }
 
 // Began is when the events' time begins.

@@ -569,6 +569,9 @@ func (e *Engine) begin(th *target.Stopped, regs *mem.Regs, stack [2]uint64) bool
 	if err != nil {
 		if !killed(err) { // as all threads are by one that executes another program
 			e.fail(err)
+			regs.GSBase = 0 // that of its maker
+			_ = th.SetRegs(*regs)
+			th.Wait() // until the engine is taken out
 		}
 		return false
 	}
@@ -691,7 +694,9 @@ func (e *Engine) Ended(status uint64) {
 // fail notes that the engine can not go on; Run returns it.
 func (e *Engine) fail(err error) {
 	e.streams.Lock()
-	e.failure = errors.Join(e.failure, err)
+	if !errors.Is(e.failure, err) { // or many threads say the same
+		e.failure = errors.Join(e.failure, err)
+	}
 	e.streams.Unlock()
 	e.awake()
 }

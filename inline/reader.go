@@ -278,8 +278,8 @@ func (r *reader) add(tid trace.ThreadID, bytes []byte, n *note) error {
 	return r.merger.Event(n.hit, n.stamp)
 }
 
-// release frees the full buffers that were read, and has the threads go on that
-// wait for one.
+// release frees the full buffers that were read and the slots of threads that have ended, and has
+// the threads go on that wait for one.
 func (r *reader) release() {
 	for _, s := range r.took {
 		evict(s.fullBuffer())
@@ -293,18 +293,17 @@ func (r *reader) release() {
 			go func() { _ = r.e.proc.Poke(tid) }() // it has ended meanwhile
 		}
 	}
-	if len(r.took) > 0 {
-		select {
-		case r.e.freed <- struct{}{}:
-		default:
-		}
-	}
-	r.took = r.took[:0]
 	r.e.streams.Lock()
 	for _, s := range r.ended {
 		s.stream = stream{}
 		r.e.arena.unused = append(r.e.arena.unused, s)
 	}
 	r.e.streams.Unlock()
-	r.ended = r.ended[:0]
+	if len(r.took)+len(r.ended) > 0 {
+		select {
+		case r.e.freed <- struct{}{}:
+		default:
+		}
+	}
+	r.took, r.ended = r.took[:0], r.ended[:0]
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"slices"
 	"testing"
+	"time"
 
 	"mgtrace/trace"
 )
@@ -40,6 +41,37 @@ func TestThreads(t *testing.T) {
 				t.Errorf("only %d bytes are known", r.known)
 			}
 		})
+	}
+}
+
+// Where the reader is late, threads that begin wait for the slots of those that have ended.
+func TestThreadsWait(t *testing.T) {
+	r := run{options: Options{Threads: 51}, event: func(ev *trace.Event) error {
+		if ev.Kind == trace.KindThreadExit {
+			time.Sleep(time.Millisecond)
+		}
+		return nil
+	}}
+	r.same(t, build(t, "threads.c"), "many", "300")
+	if n := r.count[trace.KindThreadStart]; n != 300 {
+		t.Errorf("%d threads began", n)
+	}
+}
+
+// More threads at once than there are slots end the recording, and not the program.
+func TestTooManyThreads(t *testing.T) {
+	path := build(t, "threads.c")
+	args := []string{"many", "8", "20000"}
+	output, code := native(t, path, args...)
+	r := run{failing: true, options: Options{Threads: 3}}
+	if err := r.try(t, path, args...); err != nil {
+		t.Fatal(err)
+	}
+	if !r.engine.removed {
+		t.Error("the recording did not fail")
+	}
+	if r.output != output || r.status.Code != code || r.status.Signal != 0 {
+		t.Errorf("%v:\n%s\nwithout mgtrace: %d\n%s", r.status, r.output, code, output)
 	}
 }
 

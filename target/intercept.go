@@ -138,6 +138,10 @@ func (s *Stopped) SetRegs(r mem.Regs) error { return setRegs(s.th.tid, r) }
 // one instruction before that.
 func (s *Stopped) StopInHandler() { s.th.next.step = true }
 
+// Wait has the thread stay where it stands as long as there is an interceptor: it can not run without what that has put
+// into the process.
+func (s *Stopped) Wait() { s.th.waits = true }
+
 // Later has a signal that the thread was about to get, and does not get now (OnSignal
 // returned false), arrive once more.
 func (s *Stopped) Later(info Siginfo) error { return s.th.sendAgain(s.t.pid, resent{info: info}) }

@@ -79,6 +79,7 @@ type thread struct {
 	poked   bool      // OnInterrupted is asked for
 	toldEnd bool      // OnThreadEnd was called
 	again   bool      // while its stop was handled it was stopped by something else
+	waits   bool      // it stays in its stop as long as there is an interceptor
 	settled bool      // it has left the system call in which it reported the event of status
 	message uint64    // of the event of status, once hasMsg
 	hasMsg  bool
@@ -92,7 +93,7 @@ type thread struct {
 // note takes a new stop.
 func (th *thread) note(ws unix.WaitStatus) {
 	th.stopped, th.status, th.next = true, ws, resumption{}
-	th.settled, th.hasMsg, th.lost = false, false, Siginfo{}
+	th.settled, th.hasMsg, th.waits, th.lost = false, false, false, Siginfo{}
 	switch int(ws >> 16) {
 	case unix.PTRACE_EVENT_CLONE, unix.PTRACE_EVENT_FORK, unix.PTRACE_EVENT_VFORK, unix.PTRACE_EVENT_EXIT:
 		// Taken at once: the next stop has another.
@@ -354,7 +355,7 @@ func (t *tracer) holdsBack(th *thread) bool { return t.holding() && !(t.draining
 
 // resume lets a thread go on from a stop that was handled.
 func (t *tracer) resume(th *thread) {
-	if !th.stopped || th.parked || th.unborn || t.holdsBack(th) || !t.knows(th) || t.trapped == th {
+	if !th.stopped || th.parked || th.unborn || t.holdsBack(th) || !t.knows(th) || t.trapped == th || th.waits && t.interceptor != nil {
 		return
 	}
 	if th.next.signal != 0 && th.lost.Signal != 0 {
