@@ -69,7 +69,7 @@ type restore struct {
 }
 
 // indexMagic begins an index; the digit is its version.
-const indexMagic = "mgslice7"
+const indexMagic = "mgslice8"
 
 // BuildIndex reads the run once more, and writes the index of all its
 // dependences to out.

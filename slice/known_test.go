@@ -367,6 +367,9 @@ func TestFault(t *testing.T) {
 	if n, err := idx.Fault(); n != 0 || err != nil {
 		t.Error(n, err)
 	}
+	if n, err := idx.LastFault(); n == 0 || err != nil {
+		t.Error(n, err)
+	}
 }
 
 // A thread has its registers from the one that began it, and depends on how it did

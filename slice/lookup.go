@@ -141,7 +141,12 @@ func (x *Index) backwards(from Node, yield func(first Node, p *Piece, thread uin
 
 // Fault returns the last fault of a thread that executed nothing after it; 0: there
 // is none, or what the thread executed before it is missing.
-func (x *Index) Fault() (found Node, err error) {
+func (x *Index) Fault() (Node, error) { return x.fault(true) }
+
+// LastFault is Fault also of a thread that goes on, in a handler.
+func (x *Index) LastFault() (Node, error) { return x.fault(false) }
+
+func (x *Index) fault(ends bool) (found Node, err error) {
 	after := map[uint32]bool{} // threads
 	var thread uint32
 	err = x.backwards(node(x.Steps, maxStepOps-1), func(first Node, p *Piece, in uint32) bool {
@@ -152,7 +157,7 @@ func (x *Index) Fault() (found Node, err error) {
 			return false
 		case found != 0 && in == thread:
 			return false
-		case found == 0 && cause && p.Cause.Kind == Fault && !after[in]:
+		case found == 0 && cause && p.Cause.Kind == Fault && !(ends && after[in]):
 			found, thread = first, in
 		}
 		after[in] = true

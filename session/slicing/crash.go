@@ -44,12 +44,16 @@ func (s *slicer) registerAtCrash(q *ask.Queries, reg string, units slice.Regs) (
 	return c, nil
 }
 
-// crash finds the signal that killed the program among what was executed.
+// crash finds the signal that killed the program among what was executed, or the fault that it had handled before it
+// ended.
 func (s *slicer) crash(q *ask.Queries) (slice.Node, slice.Cause, error) {
 	if _, err := q.Time(atCrash); err != nil {
 		return 0, slice.Cause{}, err
 	}
 	n, err := s.x.Fault()
+	if err == nil && n == 0 && s.flow.Head().Part == "" && s.damage() == nil {
+		n, err = s.x.LastFault()
+	}
 	if err != nil {
 		return 0, slice.Cause{}, err
 	}

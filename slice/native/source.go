@@ -143,15 +143,21 @@ func (s *Source) event(r *flow.Record, e *slice.Event, f func(*slice.Event) erro
 	case flow.End:
 		e.Kind = slice.Ended
 	case flow.Signal:
-		if r.Handler != 0 {
-			e.Kind, e.Handler = slice.Interrupted, uint64(r.Handler)
-			break
-		}
+		faults := s.faults(r)
 		e.Kind, e.Cause = slice.Faulted, slice.Cause{Kind: slice.Fault, Number: int64(r.Number), PC: uint64(r.PC)}
-		if s.faults(r) {
+		if faults {
 			e.Regs = s.reads(uint64(r.PC))
 		}
 		e.Reads, e.Mem = s.mem, nil
+		if r.Handler == 0 {
+			break
+		}
+		if faults {
+			if err := f(e); err != nil {
+				return err
+			}
+		}
+		*e = slice.Event{Kind: slice.Interrupted, Instant: e.Instant, Thread: e.Thread, Handler: uint64(r.Handler), Mem: s.mem}
 	default:
 		return nil
 	}
