@@ -185,7 +185,8 @@ type Inconsistency struct {
 	Source     string            `json:"source,omitempty"` // the constraint's text
 	Nodes      map[string]string `json:"nodes"`            // variable → node
 	Reason     string            `json:"reason"`
-	Total      int               `json:"total"`            // bindings that it stands for
+	Sources    []Field           `json:"sources,omitempty"` // of an in-degree: the cells that are these edges, a few
+	Total      int               `json:"total"`             // bindings that it stands for
 	Values     []NodeValues      `json:"values,omitempty"` // the nodes' fields
 	Since      string            `json:"since,omitempty"`  // "present since recording began"
 	Group      int               `json:"group,omitempty"`

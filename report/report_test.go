@@ -32,7 +32,7 @@ func faulty() *Report {
 				Constraint: "c3", Source: "qdtree X; qdtree Y; X -> Y => X.OUTDEGREE == 4;", Nodes: map[string]string{"X": "qdtree#1", "Y": "qdtree#3"},
 				Reason: "X.OUTDEGREE is 3", Total: 1200,
 				Values: []NodeValues{{Node: "qdtree#1", Addr: "0x5580a2c0", Fields: []Field{{"posX", "0"}, {"child[0]", "NULL"}}}, many()},
-			}, {Constraint: "c1", Reason: "X is shared", Total: 1, Nodes: map[string]string{"X": "qdtree#1"}, Since: "present since recording began"}},
+			}, {Constraint: "c1", Reason: "X is shared", Total: 1, Nodes: map[string]string{"X": "qdtree#1"}, Since: "present since recording began", Sources: []Field{{"X.INDEGREE", "qdtree#2.child[0], qdtree#3.child[1]"}}}},
 			Notes: []string{"2 inconsistencies were present when recording began"},
 			Suspects: []Suspect{
 				{

@@ -145,6 +145,9 @@ func (p *printer) inconsistency(i *Inconsistency, repeated bool) {
 	if i.Since != "" {
 		p.f("      %s\n", i.Since)
 	}
+	for _, s := range i.Sources {
+		p.f("      the edges of %s: %s\n", s.Name, s.Value)
+	}
 	for _, v := range i.Values {
 		p.values(v)
 	}

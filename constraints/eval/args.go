@@ -331,11 +331,7 @@ func joinArgs(args []Arg) string {
 func (e *env) danglingReason(o graph.ObjID) string {
 	reason := "a pointer dangles"
 	e.eachDangling(o, func(c *check.EdgeCell, k int64, p value) bool {
-		name := c.Name
-		if c.Count != 1 {
-			name = fmt.Sprintf("%s[%d]", name, k)
-		}
-		reason = fmt.Sprintf("%s.%s is %s", e.g.Name(o), name, e.reference(p))
+		reason = fmt.Sprintf("%s.%s is %s", e.g.Name(o), cellName(c, k), e.reference(p))
 		return false
 	})
 	return reason

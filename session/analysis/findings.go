@@ -97,6 +97,9 @@ func (a *Analysis) inconsistency(inc eval.Inconsistency, total int, v mgpp.View)
 		r.Nodes["X"] = a.Graph.Name(o)
 		nodes = []graph.ObjID{o}
 	}
+	for _, s := range a.Checker.Sources(inc.Instance, v) {
+		r.Sources = append(r.Sources, report.Field{Name: s.Text, Value: s.Value})
+	}
 	switch res := a.Checker.Eval(inc.Instance, v); {
 	case res.Block != 0:
 		r.Reason += a.notANode(a.Hist.Node(res.Block))
