@@ -436,6 +436,7 @@ func (m *maker) heights(s shape) {
 			m.compare(fmt.Sprintf("size %s %d", f.name, k), f.name+" is the number of nodes of the subtree", "", "X."+f.name, "==", "X.COUNTED", k).with(size).because(m.upwards(f, s)...)
 		}
 	}
+	m.beneath(ptrs, size)
 	for _, p := range m.links {
 		if p.array || p.set == 0 || p.null == 0 || p.to[m.name] > 0 {
 			continue
@@ -454,6 +455,64 @@ func (m *maker) heights(s shape) {
 	if len(ptrs) > 2 {
 		m.levels(s, ptrs)
 	}
+}
+
+// beneath: numbers that count what hangs on one pointer, as the length of all that comes before a node does, or that sum up
+// another number of the subtree, or are its greatest or least.
+func (m *maker) beneath(ptrs []string, size attribute) {
+	for _, f := range m.fields {
+		if len(ptrs) <= maxBeneath && f.counts() {
+			for _, p := range ptrs {
+				for _, k := range []int64{0, 1} {
+					m.compare(fmt.Sprintf("under %s %s %d", f.name, p, k), fmt.Sprintf("%s is the number of nodes below %s%s", f.name, p, offset(k)),
+						"", "X."+f.name, "==", fmt.Sprintf("(X.%s).COUNTED", p), k).with(size).because("lower " + f.name)
+				}
+			}
+		}
+		for _, g := range m.fields {
+			if f == g || !integer(f.typ) || !integer(g.typ) || len(f.values) < 2 || len(g.values) < 2 || len(m.fields) > maxSummed {
+				continue
+			}
+			if of := fmt.Sprintf("%s %s", f.name, g.name); f.max > g.max && g.min >= 0 {
+				name := "SUM_" + g.id()
+				sum := m.attr(name, over("+", name, ptrs)+" + X."+g.name)
+				m.compare("sum "+of, fmt.Sprintf("%s is the sum of %s in the subtree", f.name, g.name), "", "X."+f.name, "==", "X."+name, 0).with(sum).
+					because("pair "+g.name+" <= "+f.name, "lower "+f.name, "edge "+f.name+" >= 0")
+			}
+			if of := fmt.Sprintf("%s %s", f.name, g.name); f.max == g.max {
+				m.compare("most "+of, fmt.Sprintf("%s is the greatest %s in the subtree", f.name, g.name), "", "X."+f.name, "==", "X.HIGH_"+g.id(), 0).with(m.high(g, ptrs)).
+					because("pair "+g.name+" <= "+f.name, "edge "+f.name+" >= 0")
+			}
+			if of := fmt.Sprintf("%s %s", f.name, g.name); f.min == g.min {
+				m.compare("least "+of, fmt.Sprintf("%s is the least %s in the subtree", f.name, g.name), "", "X."+f.name, "==", "X.LOW_"+g.id(), 0).with(m.low(g, ptrs)).
+					because("pair "+f.name+" <= "+g.name, "edge "+f.name+" <= 0")
+			}
+		}
+	}
+}
+
+// maxBeneath bounds the pointers of a node each of which is tried alone, and maxSummed the numbers of which all pairs are.
+const (
+	maxBeneath = 4
+	maxSummed  = 12
+)
+
+// id is a field's name as part of an attribute's.
+func (f *field) id() string { return strings.ToUpper(strings.ReplaceAll(f.name, ".", "_")) }
+
+// high and low are the greatest and the least of a number in a subtree.
+func (m *maker) high(f *field, ptrs []string) attribute {
+	return m.extreme("HIGH", "MAX", "-", f, ptrs)
+}
+func (m *maker) low(f *field, ptrs []string) attribute { return m.extreme("LOW", "MIN", "", f, ptrs) }
+
+func (m *maker) extreme(name, fn, sign string, f *field, ptrs []string) attribute {
+	name += "_" + f.id()
+	of := []string{"X." + f.name}
+	for _, p := range slices.Sorted(slices.Values(ptrs)) {
+		of = append(of, fmt.Sprintf("(X.%s).%s", p, name))
+	}
+	return attribute{name, fmt.Sprintf("%s.%s DEFAULT %s%d;  %s X;  X.%s = %s(%s);", m.name, name, sign, int64(math.MaxInt64), m.name, name, fn, strings.Join(of, ", "))}
 }
 
 // upwards are the keys of what follows for a number that counts what lies below.
@@ -588,11 +647,7 @@ func (m *maker) alongEdges(f *field, s shape) {
 // searchTree: what hangs on l is smaller, what hangs on r is greater, at any depth. Where only one of the two
 // holds it is a heap whose nodes have their first child and their next sibling, as a pairing heap.
 func (m *maker) searchTree(f *field, l, r string) {
-	id := strings.ToUpper(strings.ReplaceAll(f.name, ".", "_"))
-	low := attribute{"LOW_" + id, fmt.Sprintf("%s.LOW_%s DEFAULT %d;  %s X;  X.LOW_%s = MIN(X.%s, (X.%s).LOW_%s, (X.%s).LOW_%s);",
-		m.name, id, int64(math.MaxInt64), m.name, id, f.name, min(l, r), id, max(l, r), id)}
-	high := attribute{"HIGH_" + id, fmt.Sprintf("%s.HIGH_%s DEFAULT -%d;  %s X;  X.HIGH_%s = MAX(X.%s, (X.%s).HIGH_%s, (X.%s).HIGH_%s);",
-		m.name, id, int64(math.MaxInt64), m.name, id, f.name, min(l, r), id, max(l, r), id)}
+	id, high, low := f.id(), m.high(f, []string{l, r}), m.low(f, []string{l, r})
 	for _, op := range []string{"<", "<="} {
 		c := m.compare("below "+f.name+" "+l+" "+op, fmt.Sprintf("search tree: %s in all of %s comes before", f.name, l),
 			fmt.Sprintf("X.%s != NULL", l), fmt.Sprintf("(X.%s).HIGH_%s", l, id), op, "X."+f.name, 0).with(high)
