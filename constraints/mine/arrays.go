@@ -304,9 +304,13 @@ func (m *maker) arraysOf(tables []*table, others []*portrait) {
 		}
 		m.hangs(a, target, others)
 		m.ended(a)
-		sizes := m.sizes(a)
+		sizes, long := m.sizes(a), int64(0)
 		for _, n := range sizes {
 			m.capacity(a, n)
+			if a.most(n) > maxElements {
+				long = max(long, a.most(n))
+				continue
+			}
 			m.used(a, n)
 			if target != nil && a.block != "" {
 				m.hung(a, n, target)
@@ -338,7 +342,21 @@ func (m *maker) arraysOf(tables []*table, others []*portrait) {
 		if target != nil {
 			m.chained(a, target, sizes)
 		}
+		if long > 0 {
+			m.long = append(m.long, fmt.Sprintf("%s.%s had %d elements: no more of it was tried than how many these are", m.name, a.name, long))
+		}
 	}
+}
+
+// maxElements bounds the arrays of which laws of their elements are tried: each is checked at each moment.
+const maxElements = 1 << 13
+
+// most is how many elements of the array there were at most by a number of them.
+func (a *table) most(n size) int64 {
+	if n.field == nil && n.count == 0 {
+		return a.room // a vector's own
+	}
+	return n.most()
 }
 
 // pointee is what an element leads to that is a pointer, or a smart one; nil: it is none.

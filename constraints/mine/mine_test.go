@@ -554,6 +554,23 @@ func TestSizes(t *testing.T) {
 	}
 }
 
+// TestLong: of an array that has too many elements no laws of these are tried, but how many there are, and it is said.
+func TestLong(t *testing.T) {
+	word := &types.Type{Kind: types.Uint, Name: "unsigned", Size: 4}
+	for most, long := range map[int64]bool{100: false, maxElements: false, 1 << 20: true} {
+		m := newMaker(&portrait{typ: &check.NodeType{Name: "region"}, fields: []*field{
+			{name: "cap", typ: word, min: 2, max: most, values: map[int64]int{2: 1, most: 1}},
+			{name: "used", typ: word, min: 0, max: 1, values: map[int64]int{0: 1, 1: 1}},
+		}})
+		m.arraysOf([]*table{{name: "words", block: "words_array", elem: word, room: most}}, nil)
+		loops := slices.ContainsFunc(m.out, func(c *candidate) bool { return strings.Contains(c.Text, " in 0 to ") })
+		counts := slices.ContainsFunc(m.out, func(c *candidate) bool { return c.key == "region capacity words cap ==" })
+		if loops == long || !counts || len(m.long) > 0 != long {
+			t.Errorf("of %d elements: loops %v, their number %v, %q", most, loops, counts, m.long)
+		}
+	}
+}
+
 // TestManifold: a block with room for several of a type holds an array of them, unless their links lead to the beginnings of blocks alone.
 func TestManifold(t *testing.T) {
 	for name, c := range map[string]struct {

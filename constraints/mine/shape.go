@@ -12,6 +12,7 @@ type maker struct {
 	name  string
 	edges string // the fields that degrees and paths are about, where other types' edges count too; "": all
 	out   []*candidate
+	long  []string // arrays that have too many elements for laws of these to be tried
 }
 
 func newMaker(p *portrait) *maker { return &maker{portrait: p, name: p.typ.Name} }

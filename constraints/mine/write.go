@@ -33,6 +33,9 @@ func (r *Result) Text(program string) string {
 	if r.Skipped > 0 {
 		fmt.Fprintf(&b, "#   %d more were left out, evenly: there were too many.\n", r.Skipped)
 	}
+	for _, a := range r.long {
+		fmt.Fprintf(&b, "#   %s.\n", a)
+	}
 	for _, v := range r.astray {
 		fmt.Fprintf(&b, "#   %s: compile with -O0, or allocate it on the heap, to have it judged too.\n", v)
 	}
