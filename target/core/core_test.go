@@ -308,6 +308,24 @@ func TestBlocksOfSeveralMappings(t *testing.T) {
 	}
 }
 
+// A process may be met where malloc has moved the program break, and has not written the header of what it got: nothing was
+// overwritten then, be it the first of the heap or more of it.
+func TestBlocksBeingMade(t *testing.T) {
+	f := open(t, crash(t, nil).core, Options{})
+	want := Blocks(f, f.Maps)
+	i := slices.IndexFunc(f.Maps, func(m mem.Map) bool { return m.Lo <= want.Blocks[0].Addr && want.Blocks[0].Addr < m.Hi })
+	heap := f.Maps[i]
+	heap.Path = "[heap]"
+	more := mem.Map{Lo: heap.Hi, Hi: heap.Hi + 0x21000, Read: true, Write: true, Path: "[heap]"}
+	got := Blocks(&counted{Memory: f, file: more}, slices.Concat(f.Maps[:i], []mem.Map{heap, more}, f.Maps[i+1:]))
+	if !slices.Equal(got.Blocks, want.Blocks) || len(got.Problems) != 0 {
+		t.Errorf("%d blocks of %d, problems %q", len(got.Blocks), len(want.Blocks), got.Problems)
+	}
+	if first := Blocks(&counted{Memory: f, file: more}, []mem.Map{more}); len(first.Blocks) != 0 || len(first.Problems) != 0 {
+		t.Errorf("%d blocks, problems %q", len(first.Blocks), first.Problems)
+	}
+}
+
 // Variables are sought in what is private: a shared file may have gigabytes.
 func TestBlocksBesideSharedFile(t *testing.T) {
 	f := open(t, crash(t, nil).core, Options{})

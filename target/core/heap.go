@@ -282,6 +282,9 @@ func (w *walker) addRegion(r region, start, end, flag uint64) {
 		if !ok {
 			head, readable := w.word(at + 8)
 			next, found := w.firstChunk(at+headerSize, end, resyncLimit, flag, 1)
+			if readable && head == 0 && !found && at%pageSize == 0 {
+				break // what the program break was moved to, and malloc has yet to take: the process was met there
+			}
 			switch {
 			case !readable:
 				w.problem("the header of the block at %#x cannot be read", at+headerSize)
