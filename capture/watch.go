@@ -23,6 +23,9 @@ type watchCall struct {
 // events, as those of calls that it saw beginning.
 func (a *Assembler) open(calls []probe.OpenCall) {
 	for _, c := range calls {
+		if c.Point != 0 {
+			continue // no call: its end is a point
+		}
 		f := &a.plan.Funcs[c.Func]
 		pc := f.Entry.Addr + a.plan.Images[f.Entry.Image].Bias
 		t := a.threads.Of(c.Thread)

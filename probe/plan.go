@@ -108,6 +108,29 @@ type OpenCall struct {
 	Thread  trace.ThreadID
 	Func    int    // index in Plan.Funcs
 	SP, Ret uint64 // where its return address lies, and what it is
+	// Point: it is one of an inlined instance, which begins there. SP is then the word below its frame's return address, Ret
+	// where the thread is.
+	Point trace.PointID
+}
+
+// InstanceAt is the point at which an inlined instance of a watched function begins that an address, less the bias, of an image lies in
+// behind its first instruction; 0: there is none.
+func (p *Plan) InstanceAt(fn trace.FuncID, image int, addr uint64) trace.PointID {
+	for _, in := range p.Inlined[fn] {
+		inside := func(addr uint64) bool {
+			return slices.ContainsFunc(in.Ranges, func(r [2]uint64) bool { return r[0] <= addr && addr < r[1] })
+		}
+		if in.Image != image || !inside(addr) {
+			continue
+		}
+		for i := range p.Points {
+			at := &p.Points[i]
+			if at.Point.Func == fn && at.Point.Kind == "inline-entry" && at.Image == image && inside(at.Addr) && at.Addr != addr {
+				return at.ID
+			}
+		}
+	}
+	return 0
 }
 
 // ImageOf returns the index of the image that a file is, "" the program's own; 0 if there is no

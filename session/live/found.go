@@ -1,6 +1,9 @@
 package live
 
 import (
+	"maps"
+	"slices"
+
 	"mgtrace/objfile"
 	"mgtrace/probe"
 	"mgtrace/session/typing"
@@ -86,10 +89,16 @@ func (f *found) openCalls(plan *probe.Plan) []probe.OpenCall {
 			if !ok {
 				continue
 			}
+			image := slices.IndexFunc(plan.Images, func(im *probe.Image) bool { return im.File == file })
 			fn, ok := file.FuncAt(level.Lookup() - bias)
 			entry := trace.Addr(bias + fn.Addr)
 			if i, is := watched[entry]; ok && is && !(level.Exact && trace.Addr(level.Regs.PC()) == entry) {
 				out = append(out, probe.OpenCall{Thread: s.thread, Func: i, SP: caller.Regs.SP() - 8, Ret: caller.Regs.PC()})
+			}
+			for _, id := range slices.Sorted(maps.Keys(plan.Inlined)) {
+				if point := plan.InstanceAt(id, image, level.Lookup()-bias); image >= 0 && point != 0 {
+					out = append(out, probe.OpenCall{Thread: s.thread, Point: point, SP: caller.Regs.SP() - 16, Ret: level.Lookup()})
+				}
 			}
 		}
 	}

@@ -160,6 +160,9 @@ func (l *Program) blocksBefore() error {
 	}
 	for _, c := range l.plan.Open {
 		ev := trace.Event{Kind: trace.KindCall, Flags: trace.FlagBefore, Thread: c.Thread, PC: trace.Addr(c.Ret), SP: trace.Addr(c.SP), Aux: uint64(l.plan.Funcs[c.Func].ID)}
+		if c.Point != 0 {
+			ev.Kind, ev.Flags, ev.Aux = trace.KindLine, trace.FlagBefore|trace.FlagInline, uint64(c.Point)
+		}
 		if err := (*intake)(l).Event(&ev); err != nil {
 			return err
 		}
