@@ -187,8 +187,8 @@ type Inconsistency struct {
 	Reason     string            `json:"reason"`
 	Sources    []Field           `json:"sources,omitempty"` // of an in-degree: the cells that are these edges, a few
 	Total      int               `json:"total"`             // bindings that it stands for
-	Values     []NodeValues      `json:"values,omitempty"` // the nodes' fields
-	Since      string            `json:"since,omitempty"`  // "present since recording began"
+	Values     []NodeValues      `json:"values,omitempty"`  // the nodes' fields
+	Since      string            `json:"since,omitempty"`   // "present since recording began"
 	Group      int               `json:"group,omitempty"`
 }
 
