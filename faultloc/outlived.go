@@ -13,7 +13,8 @@ type OutlivedPointer struct {
 	Freed  mgpp.Timestamp
 }
 
-// outlived accuses the free of a block to which a pointer still led that the broken call has followed. Another block may lie there since: what
+// outlived accuses the free of a block, before the last healthy C-point, to which a pointer still led that the broken call has followed: what was
+// freed since then is judged with all else that was done since. Another block may lie there since: what
 // the call then did to that, or copied from the pointer, was no fault of its own statements.
 func (in *Input) outlived(r Rerun, suspects []Suspect) []Suspect {
 	if in.Cells == nil || !in.looksFor(Outlived) {
@@ -21,7 +22,7 @@ func (in *Input) outlived(r Rerun, suspects []Suspect) []Suspect {
 	}
 	for _, x := range r.Outlived() {
 		c, ok := in.Cells.Cell(x.Addr, in.Model.View(x.Before))
-		if !ok || !c.Pointer || !in.attributed(x.Freed) {
+		if !ok || !c.Pointer || !in.attributed(x.Freed) || x.Freed > in.Healthy {
 			continue
 		}
 		return charge(*in, suspects, x.Freed, Evidence{Kind: Outlived, Mends: &Repair{Cell: c}, By: x.PC})

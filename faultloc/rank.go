@@ -372,7 +372,7 @@ func (e Evidence) worth() int {
 			return worthFlip
 		case e.Read == ReadAsked:
 			return worthFollowed // the last of those who wrote it, and not more than that
-		case e.Depth == 0 && e.Read >= ReadNowhere, e.Read == ReadIndex:
+		case e.Depth == 0 && e.Read >= ReadNowhere, e.Read == ReadIndex, e.Read == ReadFreedBlock:
 			return worthNowhere
 		case e.Survives:
 			return worthSurvives

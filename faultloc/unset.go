@@ -18,7 +18,8 @@ type Unset struct {
 // unset accuses what should have written a field that the broken call has read, where nothing had written it. It is the statement from
 // which like nodes have its first value; where few have one, who allocated the node.
 func (in *Input) unset(r Rerun, suspects []Suspect) []Suspect {
-	if in.Cells == nil || !in.looksFor(Unwritten) {
+	astray := func(s Suspect) bool { return s.has(Stray) || s.has(Crossed) } // it may have been meant for the field
+	if in.Cells == nil || !in.looksFor(Unwritten) || slices.ContainsFunc(suspects, astray) {
 		return suspects
 	}
 	for _, u := range r.Unset() {
@@ -36,7 +37,7 @@ func (in *Input) unset(r Rerun, suspects []Suspect) []Suspect {
 		if w == 0 && !in.stores(c) {
 			continue // it may be written by what is not recorded, as a library that it is handed to
 		}
-		if 4*often < of || in.statement(w) == in.Statement(u.PC) { // by others than who fills the node in; or it counts on from what lies there
+		if 4*often < of || !in.fills(w) || in.statement(w) == in.Statement(u.PC) { // it is not who fills the node in, or counts on from what lies there
 			told := func(s Suspect) bool { return s.Kind == Omitted && s.Repair != nil && in.likeCell(s.Repair.Cell, c) }
 			if in.attributed(obj.Birth) && !slices.ContainsFunc(suspects, told) {
 				suspects = charge(*in, suspects, obj.Birth, e)
@@ -54,6 +55,12 @@ func (in *Input) unset(r Rerun, suspects []Suspect) []Suspect {
 		}
 	}
 	return suspects
+}
+
+// fills: an operation gave a field its value in the function that has allocated the node.
+func (in *Input) fills(t mgpp.Timestamp) bool {
+	c, ok := in.cellAt(in.History.Op(t), in.Model.View(t))
+	return ok && in.function(t) == in.function(in.Cells.Object(c.Obj).Birth)
 }
 
 // stores: the program stores a field somewhere, of a node of its type, also of one that has been freed since.
