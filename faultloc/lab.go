@@ -441,6 +441,11 @@ func (in *Input) cellAt(op mgpp.Op, v mgpp.View) (c Cell, ok bool) {
 	return in.Cells.Cell(op.Addr, v)
 }
 
+// likeCell: two cells are of one field, of nodes of one type.
+func (in *Input) likeCell(a, b Cell) bool {
+	return a.Path == b.Path && in.Cells.Object(a.Obj).Type == in.Cells.Object(b.Obj).Type
+}
+
 // fitted: what an operation did was right after it, until something else broke what would
 // be cured without it.
 func (l *lab) fitted(tb *contributions, cured []bool, t mgpp.Timestamp) bool {

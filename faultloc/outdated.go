@@ -193,7 +193,7 @@ func (r *Repair) sisterCalls(in Input, t mgpp.Timestamp) (last mgpp.Timestamp) {
 // overwrote a pointer to, shortly before or behind that.
 func (r *Repair) ofSister(in Input, t, at mgpp.Timestamp) bool {
 	c, ok := in.cellAt(in.History.Op(at), in.Model.View(at))
-	if !ok || c.Path != r.Cell.Path || c.Obj == r.Cell.Obj || in.Cells.Object(c.Obj).Type != in.Cells.Object(r.Cell.Obj).Type {
+	if !ok || c.Obj == r.Cell.Obj || !in.likeCell(c, r.Cell) {
 		return false
 	}
 	near := Repair{Cell: c}
@@ -255,7 +255,7 @@ func (r *Repair) sister(in Input, t mgpp.Timestamp) bool {
 	c, ok := in.cellAt(in.History.Op(t), in.Model.View(t))
 	by, counts := in.step(t)
 	now, known := read(in.Model.View(in.At), r.Cell.Addr, r.Cell.Size)
-	return ok && counts && known && c.Path == r.Cell.Path && c.Size == r.Cell.Size && c.Obj != r.Cell.Obj && in.Cells.Object(c.Obj).Type == in.Cells.Object(r.Cell.Obj).Type && signed(by-(r.Value-now), c.Size) == 0
+	return ok && counts && known && c.Size == r.Cell.Size && c.Obj != r.Cell.Obj && in.likeCell(c, r.Cell) && signed(by-(r.Value-now), c.Size) == 0
 }
 
 // everywhere: in all like nodes the statement has stored the field.

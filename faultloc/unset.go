@@ -76,8 +76,3 @@ func (in *Input) stores(c Cell) bool {
 	}
 	return false
 }
-
-// likeCell: two cells are of one field, of nodes of one type.
-func (in *Input) likeCell(a, b Cell) bool {
-	return a.Path == b.Path && in.Cells.Object(a.Obj).Type == in.Cells.Object(b.Obj).Type
-}

@@ -23,13 +23,9 @@ func (r *Rerun) Before(t mgpp.Timestamp) (well, ok bool) {
 	if op.Kind != mgpp.OpStore || !w.view.Read(op.Addr, &was) || slices.Contains(was.Written, false) {
 		return false, false
 	}
-	m := replay.New(&w)
-	m.Knows(r.machine)
 	again := r.again()
-	again.Brief, again.Valueless, again.Sites = false, true, true
-	again.Until = replay.Moment{PC: uint64(r.call.Died)}
-	run := m.Run(again)
-	r.steps += run.Steps
+	again.Sites, again.Until = true, replay.Moment{PC: uint64(r.call.Died)}
+	run := r.inWorld(&w, again)
 	if run.Guessed > 0 && r.was.Guessed == 0 {
 		return false, false
 	}
@@ -44,4 +40,14 @@ func (r *Rerun) Before(t mgpp.Timestamp) (well, ok bool) {
 	run.Effects = append([]replay.Effect{changed}, run.Effects...)
 	_, well = r.judge(run)
 	return well, true
+}
+
+// inWorld executes the call in another world than that in which it did what was recorded.
+func (r *Rerun) inWorld(w *world, call replay.Call) *replay.Run {
+	m := replay.New(w)
+	m.Knows(r.machine)
+	call.Brief, call.Valueless = false, true
+	run := m.Run(call)
+	r.steps += run.Steps
+	return run
 }

@@ -30,12 +30,7 @@ func (r *Rerun) matters(u replay.Unset, value uint64) bool {
 	for i, b := range binary.LittleEndian.AppendUint64(nil, value)[:u.Size] {
 		w.told[u.Addr+uint64(i)] = b
 	}
-	m := replay.New(&w)
-	m.Knows(r.machine)
-	again := r.again()
-	again.Brief, again.Valueless = false, true
-	run := m.Run(again)
-	r.steps += run.Steps
+	run := r.inWorld(&w, r.again())
 	way := func(a, b replay.Decision) bool { return a.PC == b.PC && a.Taken == b.Taken }
 	place := func(a, b replay.Effect) bool {
 		return a.Kind == b.Kind && a.PC == b.PC && a.Addr == b.Addr && (a.Addr != u.Addr || bytes.Equal(a.Data, b.Data))
