@@ -218,10 +218,15 @@ func elements(name string) (array string, first, last int) {
 
 // Fold makes one field of neighbouring elements of an array with the same value,
 // "key[3..7] never written", of such words of a node without a type, "+16..+40 0", and of
-// the characters of a string, `name "task18"`, with what lies behind its end in the array.
+// the characters of a string, `name "task18"`, with what lies behind its end in the array, and of the members of a C++ string.
 func Fold(fields []Field) []Field {
 	var out []Field
 	for i := 0; i < len(fields); {
+		if f, n := stdString(fields[i:]); n > 0 {
+			out = append(out, f)
+			i += n
+			continue
+		}
 		if s, n := stringOf(fields[i:]); n > 0 {
 			array, _, _ := element(fields[i].Name)
 			out = append(out, Field{array, strconv.Quote(s)})
