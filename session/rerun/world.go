@@ -44,8 +44,8 @@ func (w *world) Read(addr uint64, data []byte, known []bool) {
 			n = w.readImage(addr+uint64(i), data[i:], known[i:])
 		}
 		if n == 0 {
-			n = 1
-			w.left(addr+uint64(i), data[i:i+1], known[i:i+1])
+			n = min(len(data)-i, int(8-(addr+uint64(i))&7)) // behind it may lie a block
+			w.left(addr+uint64(i), data[i:i+n], known[i:i+n])
 		}
 		i += n
 	}
@@ -79,6 +79,9 @@ func (w *world) readNode(addr uint64, data []byte, known []bool) int {
 // left fills in, for what nothing has written in a block, what a block that lay there before has left, where that was recorded: it may
 // be that still, as an allocator writes to a few words of what is free.
 func (w *world) left(addr uint64, data []byte, written []bool) {
+	if w.history.LastWrite(trace.Addr(addr), uint64(len(data)), w.view.Time()) == 0 {
+		return // as most memory that nobody has written
+	}
 	for i := range data {
 		if at := trace.Addr(addr) + trace.Addr(i); !written[i] {
 			if t := w.history.LastWrite(at, 1, w.view.Time()); t > 0 {
