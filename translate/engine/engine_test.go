@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,6 +17,7 @@ import (
 
 	"mgtrace/flow"
 	"mgtrace/target"
+	"mgtrace/target/mem"
 	"mgtrace/trace"
 	"mgtrace/x86"
 )
@@ -158,6 +160,39 @@ func (s *steps) Exec(_ trace.ThreadID, id flow.BlockID, from, n int, mem []flow.
 
 func (s *steps) Other(*flow.Record) error { return nil }
 
+// hideTimes has the dynamic linker not find two functions in the vDSO, as in a program that mgtrace launches.
+func hideTimes(t *testing.T, pid int) {
+	t.Helper()
+	file, err := os.Open(fmt.Sprintf("/proc/%d/maps", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	maps, err := mem.ParseMaps(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	linked := slices.ContainsFunc(maps, func(m mem.Map) bool { return strings.Contains(m.Path, "/ld-") })
+	for _, m := range maps {
+		if m.Path != "[vdso]" || !linked {
+			continue
+		}
+		image := make([]byte, m.Size())
+		if _, err := unix.PtracePeekText(pid, uintptr(m.Lo), image); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"__vdso_time", "__vdso_gettimeofday"} {
+			i := bytes.Index(image, []byte("\x00"+name+"\x00"))
+			if i < 0 {
+				continue
+			}
+			if _, err := unix.PtracePokeText(pid, uintptr(m.Lo)+uintptr(i)+1, []byte("-")); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
 // stepped runs a program by single steps: the outside judge. The addresses are
 // computed here from the registers before each instruction.
 func stepped(t *testing.T, path string, env []string) (all []step) {
@@ -187,6 +222,7 @@ func stepped(t *testing.T, path string, env []string) (all []step) {
 	if err := unix.PtraceSetOptions(pid, unix.PTRACE_O_EXITKILL); err != nil {
 		t.Fatal(err)
 	}
+	hideTimes(t, pid)
 	var code [15]byte
 	for {
 		var r unix.PtraceRegs
