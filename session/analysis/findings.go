@@ -97,6 +97,7 @@ func (a *Analysis) inconsistency(inc eval.Inconsistency, total int, v mgpp.View)
 		r.Nodes["X"] = a.Graph.Name(o)
 		nodes = []graph.ObjID{o}
 	}
+	r.Reason += a.unheard(inc.Reason)
 	for _, s := range a.Checker.Sources(inc.Instance, v) {
 		r.Sources = append(r.Sources, report.Field{Name: s.Text, Value: s.Value})
 	}
@@ -129,6 +130,23 @@ func (a *Analysis) overruled(o graph.ObjID) {
 		a.warnOnce(fmt.Sprintf("alloc %s: it takes blocks that the code uses as %s, allocated at %s; name a function, or a line, that allocates no others",
 			rule, of.Name, from))
 	}
+}
+
+// maxLibraries bounds the libraries that are named.
+const maxLibraries = 3
+
+// unheard says where a cell that nothing is known to have written may have been written all the same: in a library that is not recorded, as
+// one to which the program hands the node. "": there is no such library, the C and C++ implementations' apart.
+func (a *Analysis) unheard(reason string) string {
+	libraries := slices.DeleteFunc(a.Symbols.Uncaptured(), symbol.IsLibCXX)
+	if !strings.Contains(reason, "was never written") || len(libraries) == 0 {
+		return ""
+	}
+	names := strings.Join(libraries[:min(len(libraries), maxLibraries)], ", ")
+	if n := len(libraries) - maxLibraries; n > 0 {
+		names += fmt.Sprintf(" or one of %d others", n)
+	}
+	return fmt.Sprintf("; what %s writes there is not recorded: --module %s", names, libraries[0])
 }
 
 // notANode says of the block in which a constraint expected a node whence it comes, and why it is
