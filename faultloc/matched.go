@@ -18,10 +18,11 @@ const maxMatched = 64
 // maxUnheeded is the same where the count was not stored at all.
 const maxUnheeded = 512
 
-// jump is by how much an operation changed a number.
+// jump is by how much an operation changed a number. Of what is counted, link is where that became part of the structure, or ceased to be.
 type jump struct {
-	t  mgpp.Timestamp
-	by int64
+	t    mgpp.Timestamp
+	by   int64
+	link mgpp.Timestamp
 }
 
 // matched accuses the change that a count does not answer, where each change of the count answers one, and marks who
@@ -44,7 +45,7 @@ func matched(in Input, suspects []Suspect, repairs []Repair) []Suspect {
 		if len(left) > 1 {
 			continue
 		}
-		t := in.linking(left[0].t)
+		t := left[0].link
 		if !in.attributed(t) || in.Statement(in.History.Op(t).PC) == in.Statement(in.History.Op(last).PC) {
 			continue
 		}
@@ -62,7 +63,7 @@ func matched(in Input, suspects []Suspect, repairs []Repair) []Suspect {
 
 // unheeded is the last change of what a count counts, where none was answered, as the count was not stored at all since it was
 // last right, and the equation asked for it only after the last: all of one statement. 0: it is otherwise.
-func (r *Repair) unheeded(in Input, last mgpp.Timestamp) (at mgpp.Timestamp) {
+func (r *Repair) unheeded(in Input, last mgpp.Timestamp) mgpp.Timestamp {
 	if last > in.Healthy || !r.ofNumber() || in.At-in.Healthy > maxUnheeded {
 		return 0
 	}
@@ -81,12 +82,11 @@ func (r *Repair) unheeded(in Input, last mgpp.Timestamp) (at mgpp.Timestamp) {
 		return 0
 	}
 	for _, j := range left {
-		at = in.linking(j.t)
-		if !in.attributed(at) || j.by*left[0].by < 0 || in.Statement(in.History.Op(at).PC) != in.Statement(in.History.Op(in.linking(left[0].t)).PC) {
+		if !in.attributed(j.link) || j.by*left[0].by < 0 || in.statement(j.link) != in.statement(left[0].link) {
 			return 0
 		}
 	}
-	return at
+	return left[len(left)-1].link
 }
 
 // unanswered are the changes, since a time at which the repair's number was right, of what an equation says that it is, that
@@ -109,17 +109,17 @@ func (r *Repair) unanswered(in Input, from mgpp.Timestamp) (left []jump, ok bool
 			return nil, false
 		}
 		if d := is - was; d != 0 {
-			left = append(left, jump{t, d})
+			left = append(left, jump{t, d, in.linking(t)})
 		}
 		if d := signed(n-number, r.Cell.Size); d != 0 {
-			own = append(own, jump{t, d})
+			own = append(own, jump{t, d, t})
 		}
 		was, number = is, n
 	}
 	for _, o := range own {
 		k := -1 // the nearest: a count is changed beside what it counts, as that is linked or taken out
 		for i, j := range left {
-			if j.by == o.by && (k < 0 || apart(in.linking(j.t), o.t) < apart(in.linking(left[k].t), o.t)) {
+			if j.by == o.by && (k < 0 || apart(j.link, o.t) < apart(left[k].link, o.t)) {
 				k = i
 			}
 		}

@@ -135,7 +135,7 @@ func (c *cpu) library(name string) {
 	case "strtol", "strtoll", "strtoul", "strtoull", "__isoc23_strtol", "__isoc23_strtoll", "__isoc23_strtoul", "__isoc23_strtoull":
 		n := 0
 		if result, n = c.numeral(a(0), a(2), !strings.Contains(name, "strtou")); a(1) != 0 {
-			c.bulk(name, a(1), 0, binary.LittleEndian.AppendUint64(nil, a(0)+uint64(n)), ret)
+			c.bulk(name, a(1), 0, words(a(0)+uint64(n)), ret)
 		}
 	case "sleep", "usleep", "nanosleep", "sched_yield":
 		result = 0

@@ -33,8 +33,7 @@ func stdString(fields []Field) (f Field, n int) {
 		return f, 0
 	}
 	f = Field{name, fmt.Sprintf("a string of %s", Plural(length, "character", "characters"))}
-	printable := func(c byte) bool { return c >= ' ' && c <= '~' }
-	if length <= stringRoom && length <= len(own) && !slices.ContainsFunc(own[:length], func(c byte) bool { return !printable(c) }) {
+	if length <= stringRoom && length <= len(own) && !slices.ContainsFunc(own[:length], func(c byte) bool { return !printable(int(c)) }) {
 		f.Value = strconv.Quote(string(own[:length]))
 	}
 	return f, n

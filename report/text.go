@@ -275,13 +275,16 @@ func stringOf(fields []Field) (s string, n int) {
 		}
 		code, quoted, isChar := strings.Cut(f.Value, " '")
 		c, err := strconv.Atoi(code)
-		if !isChar || err != nil || c < ' ' || c > '~' || !strings.HasSuffix(quoted, "'") {
+		if !isChar || err != nil || !printable(c) || !strings.HasSuffix(quoted, "'") {
 			return "", 0
 		}
 		b.WriteByte(byte(c))
 	}
 	return "", 0
 }
+
+// printable: a character of a text, as ASCII has them.
+func printable(c int) bool { return c >= ' ' && c <= '~' }
 
 // element takes "key[3]" apart. The words of a node without a type, "+24", are elements of
 // an array without a name.

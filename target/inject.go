@@ -119,22 +119,11 @@ func (t *tracer) callAt(th *thread) (addr uint64, done func(), err error) {
 
 // findCall finds a syscall instruction in the vdso; 0: there is none.
 func (t *tracer) findCall(th *thread) (uint64, error) {
-	maps, err := readMaps(th.tid)
-	if err != nil {
-		return 0, err
+	lo, image, err := t.vdso(th)
+	if i := bytes.Index(image, gateCode[gateCall:gateCall+2]); i >= 0 {
+		return lo + uint64(i), nil
 	}
-	for _, m := range maps {
-		if m.Path != "[vdso]" {
-			continue
-		}
-		code := make([]byte, m.Size())
-		if _, err := th.memory(t).ReadMemory(code, m.Lo); err == nil {
-			if i := bytes.Index(code, gateCode[gateCall:gateCall+2]); i >= 0 {
-				return m.Lo + uint64(i), nil
-			}
-		}
-	}
-	return 0, nil
+	return 0, err
 }
 
 // gate writes gateCode, until done is called.

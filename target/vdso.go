@@ -2,6 +2,7 @@ package target
 
 import (
 	"bytes"
+	"slices"
 
 	"mgtrace/target/mem"
 )
@@ -17,22 +18,31 @@ func (t *tracer) hideTimes() {
 	if auxv, err := readAuxv(t.pid); err != nil || auxv[mem.AuxBase] == 0 {
 		return // it has no dynamic linker
 	}
-	maps, err := readMaps(t.pid)
+	th := t.threads[t.pid]
+	lo, image, err := t.vdso(th)
 	if err != nil {
 		return
 	}
-	for _, m := range maps {
-		if m.Path != "[vdso]" {
-			continue
-		}
-		image := make([]byte, m.Size())
-		if _, err := t.memory.ReadMemory(image, m.Lo); err != nil {
-			return
-		}
-		for _, name := range unseenTimes {
-			if i := bytes.Index(image, []byte("\x00"+name+"\x00")); i >= 0 {
-				_ = t.memory.write(t.pid, m.Lo+uint64(i)+1, []byte{'-'})
-			}
+	for _, name := range unseenTimes {
+		if i := bytes.Index(image, []byte("\x00"+name+"\x00")); i >= 0 {
+			_ = th.memory(t).write(th.tid, lo+uint64(i)+1, []byte{'-'})
 		}
 	}
+}
+
+// vdso reads the vDSO of a thread's process; image is nil if it has none, or can not be read.
+func (t *tracer) vdso(th *thread) (lo uint64, image []byte, err error) {
+	maps, err := readMaps(th.tid)
+	if err != nil {
+		return 0, nil, err
+	}
+	i := slices.IndexFunc(maps, func(m mem.Map) bool { return m.Path == "[vdso]" })
+	if i < 0 {
+		return 0, nil, nil
+	}
+	image = make([]byte, maps[i].Size())
+	if _, err := th.memory(t).ReadMemory(image, maps[i].Lo); err != nil {
+		return 0, nil, nil
+	}
+	return maps[i].Lo, image, nil
 }

@@ -15,15 +15,11 @@ const maxSources = 4
 // A reason does not, since a degree may stay while its edges change.
 func (c *Checker) Sources(i Instance, v mgpp.View) (out []Arg) {
 	defer c.halted()
-	c.begin()
-	if i.Constraint < 0 || i.Constraint >= len(c.infos) {
+	k, e := c.bind(i, v)
+	if k == nil {
 		return nil
 	}
-	e, k := c.env(v), &c.infos[i.Constraint]
 	defer c.spend(e)
-	if ok, _ := e.bindInstance(k, i); !ok {
-		return nil
-	}
 	e.eachOperand(k.Body, func(x check.Expr) {
 		d, ok := x.(*check.Degree)
 		if !ok || !d.In || !e.ready(d, -1) {

@@ -208,13 +208,21 @@ func (c *Checker) Lacks(i Instance, v mgpp.View) (out []int64) {
 // bound returns the constraint of an instance with its variables bound; nil if nothing can be
 // asked of its comparisons.
 func (c *Checker) bound(i Instance, v mgpp.View) (*info, *env) {
-	c.begin()
-	if i.Constraint < 0 || i.Constraint >= len(c.infos) || c.infos[i.Constraint].acyclic {
+	k, e := c.bind(i, v)
+	if k == nil || k.acyclic || k.Universal < len(k.Vars) {
 		return nil, nil
 	}
-	e := c.env(v)
-	k := &c.infos[i.Constraint]
-	if ok, _ := e.bindInstance(k, i); !ok || k.Universal < len(k.Vars) {
+	return k, e
+}
+
+// bind returns the constraint of an instance with its variables bound; nil if they can not be.
+func (c *Checker) bind(i Instance, v mgpp.View) (*info, *env) {
+	c.begin()
+	if i.Constraint < 0 || i.Constraint >= len(c.infos) {
+		return nil, nil
+	}
+	e, k := c.env(v), &c.infos[i.Constraint]
+	if ok, _ := e.bindInstance(k, i); !ok {
 		return nil, nil
 	}
 	return k, e

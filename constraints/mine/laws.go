@@ -473,17 +473,18 @@ func (m *maker) beneath(ptrs []string, size attribute) {
 			if f == g || !integer(f.typ) || !integer(g.typ) || len(f.values) < 2 || len(g.values) < 2 || len(m.fields) > maxSummed {
 				continue
 			}
-			if of := fmt.Sprintf("%s %s", f.name, g.name); f.max > g.max && g.min >= 0 {
+			of := f.name + " " + g.name
+			if f.max > g.max && g.min >= 0 {
 				name := "SUM_" + g.id()
 				sum := m.attr(name, over("+", name, ptrs)+" + X."+g.name)
 				m.compare("sum "+of, fmt.Sprintf("%s is the sum of %s in the subtree", f.name, g.name), "", "X."+f.name, "==", "X."+name, 0).with(sum).
 					because("pair "+g.name+" <= "+f.name, "lower "+f.name, "edge "+f.name+" >= 0")
 			}
-			if of := fmt.Sprintf("%s %s", f.name, g.name); f.max == g.max {
+			if f.max == g.max {
 				m.compare("most "+of, fmt.Sprintf("%s is the greatest %s in the subtree", f.name, g.name), "", "X."+f.name, "==", "X.HIGH_"+g.id(), 0).with(m.high(g, ptrs)).
 					because("pair "+g.name+" <= "+f.name, "edge "+f.name+" >= 0")
 			}
-			if of := fmt.Sprintf("%s %s", f.name, g.name); f.min == g.min {
+			if f.min == g.min {
 				m.compare("least "+of, fmt.Sprintf("%s is the least %s in the subtree", f.name, g.name), "", "X."+f.name, "==", "X.LOW_"+g.id(), 0).with(m.low(g, ptrs)).
 					because("pair "+f.name+" <= "+g.name, "edge "+f.name+" <= 0")
 			}
