@@ -387,6 +387,7 @@ type Evidence struct {
 	Origin  Origin         // Unlike: LawOrigin's
 	At      mgpp.Timestamp // Unlike, Doomed: the execution; Outdated: the change beside which the store is missing
 	By      trace.Addr     // Used: the instruction that used it; Unwritten: that read it, where nothing was copied; Outlived: that came there by the pointer; Followed: what stored the pointer by which the freed block was still reached
+	Led     bool           // Unwritten: what was read there led to where the program died
 	Exact   bool           // Unlike: LawStep, and the number is wrong by as much
 	Turned  bool           // Unlike: the law is Beside's statement's
 	Later   bool           // Unlike: another statement broke a law before; Crash: all is broken since an earlier call

@@ -11,6 +11,7 @@ import (
 
 // Read is memory on which the address depends at which the program died.
 type Read struct {
+	PC     trace.Addr // of the instruction that read it; 0: it is not known
 	Addr   trace.Addr
 	Size   int
 	Depth  int            // 0: the address was read there, or computed from it; else that led to memory of the depth before
@@ -63,6 +64,9 @@ func followed(in Input, suspects []Suspect) []Suspect {
 			t, e.Read = x.Born, ReadUnwritten
 			if is := in.what(x); is == ReadNull || is == ReadDivisor {
 				e.Read = is // as calloc has left it
+			} else if w, e, ok := in.unfilled(x); ok {
+				suspects = in.neverFilled(suspects, w, e)
+				continue
 			}
 		case t == 0:
 			continue // nothing of it is known
@@ -110,6 +114,22 @@ func (in *Input) beyond(reads []Read) (out []bool, died bool) {
 		}
 	}
 	return out, died
+}
+
+// unfilled is the newest store that gives a like node the field that was read where nothing had written it, by the statement that does so
+// in nearly all of them, where they are allocated.
+func (in *Input) unfilled(x Read) (w mgpp.Timestamp, e Evidence, ok bool) {
+	c, ok := in.empty(Unset{Addr: x.Addr, Size: x.Size, Before: x.Before})
+	if !ok || !in.looksFor(Unwritten) {
+		return 0, e, false
+	}
+	w, often, of := in.writesOf(c)
+	by := x.PC
+	if by == 0 {
+		by = in.Died
+	}
+	e = Evidence{Kind: Unwritten, Mends: &Repair{Cell: c}, By: by, Led: true, Often: often, Of: of}
+	return w, e, w != 0 && of >= enough && 10*often >= 9*of && in.fills(w)
 }
 
 // leads is the block to which a pointer that was read leads, 0 if it is none.

@@ -88,6 +88,48 @@ func TestLed(t *testing.T) {
 	}
 }
 
+// TestLedUnfilled: the program died of what lay in a field that nothing had written: the statement is missing that fills it in nearly all
+// like nodes. Where others leave it empty as well, and where it is not who allocates the node that fills it, it is the allocation.
+func TestLedUnfilled(t *testing.T) {
+	const spec = "struct item { struct item *next; long n; };\ntype item;\nno: item X; X.n == 0;\n"
+	for name, c := range map[string]struct {
+		begin, fill string
+		size        int
+		want        string
+	}{
+		"filled":    {"", "12: $.next = NULL\n", 8, "omitted 12, wrote 20, "},
+		"a half":    {"", "12: $.next = NULL\n", 4, "wrote 20, died 77, "},
+		"one other": {"10: o = malloc item\n11: o.n = 0\n", "12: $.next = NULL\n", 8, "wrote 20, died 77, "},
+		"elsewhere": {"", "30: $.next = NULL\n", 8, "wrote 20, died 77, "},
+	} {
+		w := newWorld(t, spec)
+		w.run(c.begin)
+		for _, n := range []string{"a", "b", "d", "e", "f"} {
+			w.run(strings.ReplaceAll("10: $ = malloc item\n11: $.n = 0\n"+c.fill, "$", n))
+		}
+		w.run("10: x = malloc item\n11: x.n = 0\ncpoint\n20: a.n = 7\n")
+		in := w.input()
+		in.Cut, in.Died = true, 77
+		in.Function = inFunctions(map[string][]int{"new": {10, 11, 12}, "set": {20, 30}, "die": {77}})
+		in.Ended = func() Rerun { return nil }
+		in.Led = func() []Read {
+			x := w.block("x")
+			return []Read{{PC: 70, Addr: x.addr, Size: c.size, Of: -1, Before: in.At, Born: in.At - 2}}
+		}
+		found := Locate(in)
+		if got := ranks(found) + ", "; !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+		for _, s := range found.Suspects {
+			for _, e := range s.Evidence {
+				if e.Kind == Unwritten && (e.By != 70 || !e.Led || e.Of != 5 || e.Often != 5) {
+					t.Errorf("%s: %+v", name, e)
+				}
+			}
+		}
+	}
+}
+
 // TestLedFreed: a pointer that leads nowhere was read from what the same call had freed.
 func TestLedFreed(t *testing.T) {
 	for used, want := range map[bool]string{true: "wrote 20, wrote 21, died 77", false: "wrote 21, died 77"} {

@@ -89,6 +89,7 @@ type write struct {
 type neighbour struct {
 	st   int
 	side int
+	away int // so many operations: where one is left out, others come nearer, and it shows nothing that they are not related
 }
 
 // profile is what is known of a statement's executions.
@@ -382,7 +383,7 @@ func (c *comparer) around(t mgpp.Timestamp, f func(k neighbour, mask uint8, at m
 				continue
 			}
 			seen[k-1] = run[j].st + 1
-			f(neighbour{run[j].st, side}, c.relate(w, run[j].t), run[j].t)
+			f(neighbour{run[j].st, side, k}, c.relate(w, run[j].t), run[j].t)
 		}
 	}
 }

@@ -23,15 +23,11 @@ func (in *Input) unset(r Rerun, suspects []Suspect) []Suspect {
 		return suspects
 	}
 	for _, u := range r.Unset() {
-		view := in.Model.View(u.Before)
-		c, ok := in.Cells.Cell(u.Addr, view)
-		if !ok || c.Addr != u.Addr || c.Size != u.Size || len(c.Parts) > 0 || c.Tags != 0 {
-			continue // a part of it may be written, as of bit-fields
-		}
-		obj := in.Cells.Object(c.Obj)
-		if _, known := read(view, c.Addr, c.Size); known || obj.Type == nil || obj.Global != 0 {
+		c, ok := in.empty(u)
+		if !ok {
 			continue
 		}
+		obj := in.Cells.Object(c.Obj)
 		e := Evidence{Kind: Unwritten, Mends: &Repair{Cell: c}, By: u.PC}
 		w, often, of := in.writesOf(c)
 		if w == 0 && !in.stores(c) {
@@ -45,14 +41,35 @@ func (in *Input) unset(r Rerun, suspects []Suspect) []Suspect {
 			continue
 		}
 		e.Often, e.Of = often, of
-		i := slices.IndexFunc(suspects, func(s Suspect) bool { return s.Kind == Omitted && in.Statement(s.PC) == in.statement(w) })
-		if i < 0 {
-			i = len(suspects)
-			suspects = append(suspects, Suspect{Kind: Omitted, PC: in.History.Op(w).PC, Operation: w})
-		}
-		if s := &suspects[i]; !s.has(Unwritten) {
-			s.Evidence = append(s.Evidence, e)
-		}
+		suspects = in.neverFilled(suspects, w, e)
+	}
+	return suspects
+}
+
+// empty is the field of a node that was read where nothing had written it.
+func (in *Input) empty(u Unset) (c Cell, ok bool) {
+	if in.Cells == nil {
+		return c, false
+	}
+	view := in.Model.View(u.Before)
+	c, ok = in.Cells.Cell(u.Addr, view)
+	if !ok || c.Addr != u.Addr || c.Size != u.Size || len(c.Parts) > 0 || c.Tags != 0 {
+		return c, false // a part of it may be written, as of bit-fields
+	}
+	obj := in.Cells.Object(c.Obj)
+	_, known := read(view, c.Addr, c.Size)
+	return c, !known && obj.Type != nil && obj.Global == 0
+}
+
+// neverFilled accuses the statement that did w, which gives like nodes the field, of not having done it here.
+func (in *Input) neverFilled(suspects []Suspect, w mgpp.Timestamp, e Evidence) []Suspect {
+	i := slices.IndexFunc(suspects, func(s Suspect) bool { return s.Kind == Omitted && in.Statement(s.PC) == in.statement(w) })
+	if i < 0 {
+		i = len(suspects)
+		suspects = append(suspects, Suspect{Kind: Omitted, PC: in.History.Op(w).PC, Operation: w})
+	}
+	if s := &suspects[i]; !s.has(Unwritten) {
+		s.Evidence = append(s.Evidence, e)
 	}
 	return suspects
 }

@@ -32,6 +32,7 @@ func (m *Machine) Elsewhere(x Crash) uint64 {
 
 // Read is memory, not on the run's own stack, on which an address depends.
 type Read struct {
+	PC      uint64 // of the instruction that read it
 	Addr    uint64
 	Size    int
 	Effects int // how many there were before it was read
@@ -42,6 +43,7 @@ type Read struct {
 
 // source is where a value comes from: memory that it was read from, or what it was computed from.
 type source struct {
+	pc      uint64 // of the instruction that read it
 	addr    uint64 // 0: it was computed
 	size    int
 	effects int
@@ -172,7 +174,7 @@ func (s *sources) of(c *cpu, in *inst) (now *source, place []*source) {
 			case stack(addr) || o.fixed:
 				took(s.kept[addr])
 			default:
-				took(&source{addr: addr, size: in.MemBytes, effects: len(c.run.Effects), place: place})
+				took(&source{pc: c.pc, addr: addr, size: in.MemBytes, effects: len(c.run.Effects), place: place})
 			}
 		}
 	}
@@ -205,7 +207,7 @@ func reads(place []*source) (out []Read) {
 				place = append(slices.Clip(place), x.values...)
 				continue
 			}
-			out, led = append(out, Read{x.addr, x.size, x.effects, depth, n}), append(led, x.place)
+			out, led = append(out, Read{x.pc, x.addr, x.size, x.effects, depth, n}), append(led, x.place)
 		}
 	}
 	return out

@@ -545,7 +545,7 @@ func (b *backward) load(at uint64, width int, where []*source, d int) (x whence)
 	if !b.s.Read(at, n) {
 		known := make([]bool, len(n))
 		b.w.Read(at, n, known)
-		return whence{binary.LittleEndian.Uint64(data[:]), !slices.Contains(known, false), b.source(at, width, where)}
+		return whence{binary.LittleEndian.Uint64(data[:]), !slices.Contains(known, false), b.source(b.back[d].pc, at, width, where)}
 	}
 	x.value, x.known = binary.LittleEndian.Uint64(data[:]), true
 	if was := b.put(at, d); was.known && was.value == x.value {
@@ -554,10 +554,10 @@ func (b *backward) load(at uint64, width int, where []*source, d int) (x whence)
 	return x
 }
 
-// source is the one of memory at an address: the same each time.
-func (b *backward) source(at uint64, size int, where []*source) *source {
+// source is the one of memory at an address: the same each time, also where several instructions read it.
+func (b *backward) source(pc, at uint64, size int, where []*source) *source {
 	if b.reads[at] == nil {
-		b.reads[at] = &source{addr: at, size: size, place: where}
+		b.reads[at] = &source{pc: pc, addr: at, size: size, place: where}
 	}
 	return b.reads[at]
 }

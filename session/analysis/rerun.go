@@ -314,7 +314,7 @@ func (a *Analysis) reads(list []replay.Read, before func(r *replay.Read) mgpp.Ti
 
 // readAt is a read after the operation before it.
 func (a *Analysis) readAt(r *replay.Read, before mgpp.Timestamp) faultloc.Read {
-	f := faultloc.Read{Addr: trace.Addr(r.Addr), Size: r.Size, Depth: r.Depth, Before: before, Of: r.Of}
+	f := faultloc.Read{PC: trace.Addr(r.PC), Addr: trace.Addr(r.Addr), Size: r.Size, Depth: r.Depth, Before: before, Of: r.Of}
 	if id, ok := a.Hist.FormerAt(f.Addr, f.Before); ok {
 		if n := a.Hist.Node(id); n.Death != 0 && n.Death <= f.Before {
 			f.Freed = n.Death

@@ -468,7 +468,11 @@ func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 	case faultloc.Unwritten:
 		c := e.Mends.Cell
 		if e.By != 0 {
-			return fmt.Sprintf("nothing wrote %s, which %s read, and what the call did depends on it", describe.Join(a.Graph.Name(c.Obj), c.Path), a.Symbols.Place(e.By))
+			to := "what the call did depends on it"
+			if e.Led {
+				to = "the program followed it to where it died"
+			}
+			return fmt.Sprintf("nothing wrote %s, which %s read, and %s", describe.Join(a.Graph.Name(c.Obj), c.Path), a.Symbols.Place(e.By), to)
 		}
 		return fmt.Sprintf("nothing wrote %s, and %s stored what lay there", describe.Join(a.Graph.Name(c.Obj), c.Path), a.Symbols.Place(a.Hist.Op(e.At).PC))
 	case faultloc.Renewed:
