@@ -12,7 +12,8 @@ import (
 // Read is memory on which the address depends at which the program died.
 type Read struct {
 	PC     trace.Addr // of the instruction that read it; 0: it is not known
-	Addr   trace.Addr
+	Addr   trace.Addr // 0: it is no memory, but what the call was given
+	Given  trace.Addr
 	Size   int
 	Depth  int            // 0: the address was read there, or computed from it; else that led to memory of the depth before
 	Before mgpp.Timestamp // the last operation before it was read
@@ -50,7 +51,7 @@ func followed(in Input, suspects []Suspect) []Suspect {
 	}
 	beyond, died := in.beyond(reads)
 	for i, x := range reads[:min(len(reads), maxLedBy)] {
-		if beyond[i] {
+		if beyond[i] || x.Addr == 0 {
 			continue // who has written there has nothing to do with it
 		}
 		e := Evidence{Kind: Followed, Depth: x.Depth, Sole: len(in.Found) == 0, ByAddress: x.ByValue}
@@ -135,6 +136,10 @@ func (in *Input) unfilled(x Read) (w mgpp.Timestamp, e Evidence, ok bool) {
 // leads is the block to which a pointer that was read leads, 0 if it is none.
 func (in *Input) leads(x Read) mgpp.NodeID {
 	v := in.Model.View(x.Before)
+	if x.Addr == 0 {
+		id, _ := v.NodeAt(x.Given)
+		return id
+	}
 	to, known := read(v, x.Addr, x.Size)
 	if !known || x.Size != 8 {
 		return 0

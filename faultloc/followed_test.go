@@ -45,6 +45,18 @@ func TestLed(t *testing.T) {
 			}, tried{},
 			"wrote 21, died 77, wrote 20",
 		},
+		"beyond one that it was given": {
+			"20: a.n = 9\n", func(w *world) []Read {
+				return []Read{{Given: where(w, "b", 0), Of: -1}, {Addr: where(w, "a", 8), Size: 8, Of: -1}}
+			}, tried{},
+			"wrote 20, died 77",
+		},
+		"it was given something else": {
+			"20: a.n = 9\n", func(w *world) []Read {
+				return []Read{{Given: 1 << 20, Of: -1}, {Addr: where(w, "a", 8), Size: 8, Of: -1}}
+			}, tried{},
+			"died 77, wrote 20",
+		},
 		"within it": {
 			"20: a.list = b\n21: a.n = 0\n", func(w *world) []Read {
 				return []Read{{Addr: where(w, "b", 0), Size: 8, Of: -1}, {Addr: where(w, "a", 16), Size: 8, Depth: 1}, {Addr: where(w, "a", 8), Size: 8, Depth: 1}}
@@ -126,6 +138,26 @@ func TestLedUnfilled(t *testing.T) {
 					t.Errorf("%s: %+v", name, e)
 				}
 			}
+		}
+	}
+}
+
+// TestLedBeyond: the number by which the program came beyond a block is named before the crash itself, where something is broken besides, too.
+func TestLedBeyond(t *testing.T) {
+	for beyond, want := range map[bool]string{true: "wrote 21, wrote 20, died 77", false: "wrote 21, died 77"} {
+		w := newWorld(t, "struct item { struct item *next; long n, at; };\ntype item;\nno: item X; X.n == 0;\n")
+		w.run("1: a = calloc item\n2: b = calloc item\ncpoint\n20: a.at = 900\n21: b.n = 7\n")
+		in := w.input()
+		in.Cut, in.Died = true, 77
+		in.Ended = func() Rerun {
+			of := w.block("b").addr
+			if !beyond {
+				of = 1 << 20
+			}
+			return tried{asked: new(int), followed: []Read{{Given: of, Of: -1, Before: in.At}, {Addr: w.block("a").addr + 16, Size: 8, Of: -1, Before: in.At}}}
+		}
+		if got := ranks(Locate(in)); !strings.HasPrefix(got, want) {
+			t.Errorf("beyond %t: %s, want %s", beyond, got, want)
 		}
 	}
 }

@@ -366,7 +366,7 @@ func (e Evidence) worth() int {
 		return worthGarbage
 	case Followed:
 		switch {
-		case !e.Sole && e.Next:
+		case !e.Sole && (e.Next || e.Read == ReadIndex):
 			return worthNext
 		case !e.Sole:
 			return worthFlip

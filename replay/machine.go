@@ -273,6 +273,11 @@ func (m *Machine) begin(call *Call) *cpu {
 	}
 	if call.Crash.PC != 0 && !call.Brief {
 		c.sources = &sources{kept: map[uint64]*source{}}
+		for i, r := range [...]int{rdi, rsi, rdx, rcx, r8, r9} {
+			if i < len(call.Args) && call.Args[i] != 0 {
+				c.sources.reg[r] = &source{given: call.Args[i]}
+			}
+		}
 	}
 	c.reg[rsp] = stackTop - 4096
 	c.reg[rbp] = stackTop - 2048

@@ -30,10 +30,11 @@ func (m *Machine) Elsewhere(x Crash) uint64 {
 	return x.Addr
 }
 
-// Read is memory, not on the run's own stack, on which an address depends.
+// Read is memory, not on the run's own stack, on which an address depends, or what the call was given, if it does on that.
 type Read struct {
 	PC      uint64 // of the instruction that read it
-	Addr    uint64
+	Addr    uint64 // 0: the call was given Given
+	Given   uint64
 	Size    int
 	Effects int // how many there were before it was read
 	// Depth is 0 of what the address was read from, or computed from; of what led to memory of depth n it is n+1.
@@ -45,10 +46,15 @@ type Read struct {
 type source struct {
 	pc      uint64 // of the instruction that read it
 	addr    uint64 // 0: it was computed
+	given   uint64 // it is no memory, but the call's argument
 	size    int
 	effects int
 	values  []*source // of what it was computed
 	place   []*source // of what addr was computed
+	chain   int       // so many were computed of one another in a row
+	// stored is the memory that was given the value when it had been computed: a compiler goes on with what the register holds, where
+	// the program reads it there.
+	stored *source
 }
 
 // sources are those of what a run's registers hold, and of what lies on its stack.
@@ -63,6 +69,7 @@ type sources struct {
 const (
 	maxReads   = 24
 	maxSources = 1 << 10
+	maxChain   = 32 // of values, each computed of the one before alone; those behind are not told apart
 )
 
 // missing: there was no memory at an address when the program died in the present instruction.
@@ -95,7 +102,7 @@ func (c *cpu) traced(in *inst) {
 	if to.kind == opMem {
 		addr = c.address(&in.ops[0])
 	}
-	before := c.reg[rsp]
+	before, pc := c.reg[rsp], c.pc
 	c.step(in)
 	if errors.Is(c.run.Err, ErrFault) {
 		c.run.Reads = reads(place)
@@ -126,6 +133,8 @@ func (c *cpu) traced(in *inst) {
 		case in.cond >= 0 && to.kind == opRel:
 		case to.kind == opReg:
 			s.reg[to.n&15] = now
+		case to.kind == opMem && !stack(addr) && in.Op == x86asm.MOV && now != nil && now.addr == 0 && now.given == 0 && now.stored == nil:
+			now.stored = &source{pc: pc, addr: addr, size: in.MemBytes, effects: len(c.run.Effects)}
 		case to.kind == opMem && stack(addr):
 			for k := uint64(0); k < uint64(max(in.MemBytes, 8)); k += 8 {
 				s.kept[addr+k] = now
@@ -182,7 +191,10 @@ func (s *sources) of(c *cpu, in *inst) (now *source, place []*source) {
 	case 0:
 		return nil, place
 	case 1:
-		return values[0], place
+		if copies && in.Op != x86asm.LEA || values[0].chain == maxChain {
+			return values[0], place
+		}
+		return &source{values: values, chain: values[0].chain + 1}, place
 	}
 	return &source{values: values}, place
 }
@@ -203,11 +215,14 @@ func reads(place []*source) (out []Read) {
 				continue
 			}
 			seen[x] = true
-			if x.addr == 0 {
+			if x.stored != nil {
+				x = x.stored
+			}
+			if x.addr == 0 && x.given == 0 {
 				place = append(slices.Clip(place), x.values...)
 				continue
 			}
-			out, led = append(out, Read{x.pc, x.addr, x.size, x.effects, depth, n}), append(led, x.place)
+			out, led = append(out, Read{x.pc, x.addr, x.given, x.size, x.effects, depth, n}), append(led, x.place)
 		}
 	}
 	return out

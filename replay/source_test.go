@@ -12,9 +12,10 @@ func TestReads(t *testing.T) {
 	for _, level := range []string{"-O0", "-O1", "-O2", "-O3"} {
 		f, _ := compile(t, "reads.c", level, "-fno-builtin", "-fno-inline", "-no-pie")
 		for name, want := range map[string][]string{
-			"empty": {"list+16 of -1", "table+0 of 0", "table+8 of 0"},
+			"empty": {"list+16 of -1", "table+0 of 0", "table+8 of 0", "given 6 of 0"},
 			"walk":  {"last+0 of -1", "first+0 of 0", "head+0 of 1"},
 			"text":  {"name+0 of -1"},
+			"kept":  {"place+0 of -1"},
 		} {
 			run := New(f).Run(Call{Entry: f.funcs[name], Args: []uint64{6}, MaxSteps: 1000, Crash: Crash{PC: 1}})
 			if !errors.Is(run.Err, ErrFault) {
@@ -73,9 +74,12 @@ func TestElsewhere(t *testing.T) {
 	}
 }
 
-// told is a read in words: the variable in which it lies.
+// told is a read in words: the variable in which it lies, or the number that the call was given.
 func (f *file) told(r Read) string {
-	for _, name := range []string{"last", "first", "list", "table", "head", "name"} {
+	if r.Addr == 0 {
+		return fmt.Sprintf("given %d of %d", r.Given, r.Of)
+	}
+	for _, name := range []string{"last", "first", "list", "table", "head", "name", "place"} {
 		if off := r.Addr - f.funcs[name]; off < map[string]uint64{"list": 32, "table": 16}[name] || off < 8 {
 			return fmt.Sprintf("%s+%d of %d", name, off, r.Of)
 		}

@@ -305,7 +305,7 @@ func (a *Analysis) reads(list []replay.Read, before func(r *replay.Read) mgpp.Ti
 		}
 	}
 	for i := range out {
-		if x := &out[i]; x.Of < 0 && x.Left == 0 {
+		if x := &out[i]; x.Of < 0 && x.Addr != 0 && x.Left == 0 {
 			a.stale(x)
 		}
 	}
@@ -314,7 +314,10 @@ func (a *Analysis) reads(list []replay.Read, before func(r *replay.Read) mgpp.Ti
 
 // readAt is a read after the operation before it.
 func (a *Analysis) readAt(r *replay.Read, before mgpp.Timestamp) faultloc.Read {
-	f := faultloc.Read{PC: trace.Addr(r.PC), Addr: trace.Addr(r.Addr), Size: r.Size, Depth: r.Depth, Before: before, Of: r.Of}
+	f := faultloc.Read{PC: trace.Addr(r.PC), Addr: trace.Addr(r.Addr), Size: r.Size, Depth: r.Depth, Before: before, Of: r.Of, Given: trace.Addr(r.Given)}
+	if f.Addr == 0 {
+		return f
+	}
 	if id, ok := a.Hist.FormerAt(f.Addr, f.Before); ok {
 		if n := a.Hist.Node(id); n.Death != 0 && n.Death <= f.Before {
 			f.Freed = n.Death
