@@ -8,11 +8,13 @@ import (
 
 	"mgtrace/constraints/describe"
 	"mgtrace/constraints/eval"
+	"mgtrace/constraints/graph"
 	"mgtrace/faultloc"
 	"mgtrace/mgpp"
 	"mgtrace/objfile"
 	"mgtrace/replay"
 	"mgtrace/session/rerun"
+	"mgtrace/session/typing"
 	"mgtrace/trace"
 	"mgtrace/types"
 )
@@ -224,15 +226,15 @@ func (a *Analysis) path(addr uint64) string {
 // field is what lies at an address in a node, and what may be meant instead.
 func (a *Analysis) field(addr trace.Addr, at mgpp.Timestamp) (f rerun.Field, ok bool) {
 	cells, v := locatorCells{a.Graph}, a.Hist.At(at)
-	o := cells.At(addr, v)
-	if o == 0 {
-		return f, false
-	}
 	c, ok := cells.Cell(addr, v)
 	if !ok {
 		return f, false
 	}
-	f = rerun.Field{Node: a.Graph.Object(o).Type, Size: c.Size, Pointer: c.Pointer}
+	o := c.Obj
+	f = rerun.Field{Size: c.Size, Pointer: c.Pointer}
+	if t := a.Graph.Object(o).Type; t != nil {
+		f.Node = t
+	}
 	for _, other := range cells.Fields(o, v) {
 		if other.Addr == c.Addr || other.Size != c.Size || other.Pointer != c.Pointer {
 			continue
@@ -242,7 +244,26 @@ func (a *Analysis) field(addr trace.Addr, at mgpp.Timestamp) (f rerun.Field, ok 
 		}
 		f.Like = append(f.Like, uint64(other.Addr)+uint64(addr-c.Addr))
 	}
+	for _, at := range a.variablesLike(o) {
+		f.Like = append(f.Like, uint64(at)+uint64(addr-c.Addr))
+	}
 	return f, true
+}
+
+// variablesLike are the other declared variables in static memory of the type of one of these that is no structure: a list's tail beside its
+// head, say.
+func (a *Analysis) variablesLike(o graph.ObjID) (out []trace.Addr) {
+	obj, globals := a.Graph.Object(o), a.Graph.Spec().Globals
+	if obj.Global == 0 || globals[obj.Global-1].Layout == nil || globals[obj.Global-1].Layout.HasMembers() {
+		return nil
+	}
+	for i := range globals {
+		other := a.Graph.Global(i)
+		if other != 0 && other != o && globals[i].Layout != nil && typing.SameType(globals[i].Layout, globals[obj.Global-1].Layout) {
+			out = append(out, a.Graph.Object(other).Addr)
+		}
+	}
+	return out
 }
 
 // Passed implements faultloc.Rerun.
