@@ -454,7 +454,7 @@ func Locate(in Input) Result {
 	if !ok {
 		r := locate(in)
 		r.addInner(in)
-		return r
+		return r.inRound(in)
 	}
 	part := n.within(in, found)
 	r := locate(part)
@@ -470,6 +470,12 @@ func Locate(in Input) Result {
 // worth: where no calls are known it may lie before that. The program may have been at making a part of the structure when it
 // was whole for the last time, and what was wrong already broke nothing yet.
 func (r *Result) add(in Input, all Result) {
+	r.append(in, all)
+	r.Suspects, _ = rank(r.Suspects)
+}
+
+// append puts them behind those.
+func (r *Result) append(in Input, all Result) {
 	part := r.Suspects
 	for _, s := range all.Suspects {
 		if !slices.ContainsFunc(part, func(o Suspect) bool { return o.Kind == s.Kind && in.Statement(o.PC) == in.Statement(s.PC) }) {
@@ -477,7 +483,6 @@ func (r *Result) add(in Input, all Result) {
 			r.Narrowed.Added++
 		}
 	}
-	r.Suspects, _ = rank(r.Suspects)
 	r.Stopped = all.Stopped
 }
 

@@ -69,7 +69,10 @@ forth: dnode X; X.prev == NULL or X.prev.next == X;
 		w := newWorld(t, spec)
 		w.run(m.text.String())
 		in := w.input()
-		in.Broken, in.BrokenOf, in.Without = w.checker.CountBroken, w.checker.BrokenAt, no
+		in.BrokenOf, in.Without = w.checker.BrokenAt, no
+		if len(no) == 0 {
+			in.Broken = w.checker.CountBroken // else it is found in the first round
+		}
 		return Locate(in), w
 	}
 	judgedInside := func(r Result) bool {

@@ -41,6 +41,7 @@ const (
 	minAfter   = 48      // operations after the break that are looked at, at least
 	maxAfter   = 256     // and at most
 	minRounds  = 8       // inconsistencies that a loop may have left
+	fewRounds  = 2       // where nothing accounts for them all
 	maxRound   = 1 << 12 // and what may be broken at a moment of its first round
 	minWhole   = 3       // times that a statement must have run on a whole structure
 	maxDated   = 16      // inconsistencies that are asked since when
@@ -79,8 +80,10 @@ func narrow(in *Input) (n Narrowed, found []eval.Inconsistency, ok bool) {
 	last := mgpp.Timestamp(0)
 	if n, ok = m.betweenCalls(); ok {
 		if n.To == in.At {
-			if one, found, ok := m.round(n); ok {
-				return one, found, true
+			if len(m.in.Found) >= minRounds && n.To-n.From > farAway {
+				if one, found, ok := m.round(n); ok && 2*len(found) < len(m.in.Found) {
+					return one, found, true
+				}
 			}
 		}
 		if n.To < in.At || n.To-n.From <= neverEnds {
@@ -148,11 +151,8 @@ func (m *moments) betweenCalls() (n Narrowed, ok bool) {
 
 // round is the part of a call before the statement runs again that broke something for good, up to where least is broken but for what is so at the
 // end as well, and that: a loop that does wrong does so each time, and no single change mends all that it has left. It is not ok
-// where less than half is left out by that.
+// where nothing is left out by that.
 func (m *moments) round(n Narrowed) (_ Narrowed, found []eval.Inconsistency, ok bool) {
-	if len(m.in.Found) < minRounds || n.To-n.From <= farAway {
-		return n, nil, false
-	}
 	broke := m.firstOf(n)
 	op := m.in.History.Op(broke)
 	again := broke + 1
@@ -187,7 +187,36 @@ func (m *moments) round(n Narrowed) (_ Narrowed, found []eval.Inconsistency, ok 
 	}
 	found = slices.DeleteFunc(m.in.Model.All(m.in.Model.View(n.To)), func(inc eval.Inconsistency) bool { return !last[inc.Instance] })
 	n.Found = len(found)
-	return n, found, len(found) > 0 && 2*len(found) < len(m.in.Found) && !m.in.stopped()
+	return n, found, len(found) > 0 && len(found) < len(m.in.Found) && !m.in.stopped()
+}
+
+// inRound is the answer for the first round of a call that does the same wrong a few times, where no suspect accounts for what all of
+// them have left. The suspects of all of the call are told behind.
+func (r Result) inRound(in Input) Result {
+	if in.Broken == nil || len(in.Found) < fewRounds || r.Stopped || len(r.Suspects) > 0 && r.Suspects[0].accounts() {
+		return r
+	}
+	m := &moments{in: &in}
+	n, found, ok := m.round(Narrowed{From: in.Healthy, To: in.At})
+	if !ok {
+		return r
+	}
+	part := n.within(in, found)
+	one := locate(part)
+	if len(one.Suspects) == 0 || one.Stopped {
+		return r
+	}
+	one.addInner(part)
+	one.Narrowed = &n
+	one.append(in, r)
+	return one
+}
+
+// accounts: with a suspect all that is broken has an explanation.
+func (s *Suspect) accounts() bool {
+	return s.worth() >= worthRepair || slices.ContainsFunc(s.Evidence, func(e Evidence) bool {
+		return (e.Kind == Counterfactual || e.Kind == RepairCell || e.Kind == Outdated) && e.explains()
+	})
 }
 
 // firstOf is an operation of a part of the history at the beginning of which nothing was broken, before which none of what is broken at the

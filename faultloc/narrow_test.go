@@ -294,3 +294,24 @@ func TestRound(t *testing.T) {
 		}
 	}
 }
+
+// TestInRound: of a short call that does the same wrong a few times it is what the first time has left that is explained. Where one suspect
+// accounts for all, all of the call is looked at.
+func TestInRound(t *testing.T) {
+	for wrong, want := range map[int]string{4: "wrote 30", 1: "omitted 31"} {
+		w := newWorld(t, "struct item { struct item *next, *prev; long n; };\ntype item;\nback: item X; X.next == NULL or X.next.prev == X;\n")
+		w.run("1: i0 = calloc item\ncpoint")
+		for i := range 4 {
+			w.run(fmt.Sprintf("20: i%d = calloc item\n21: i%[1]d.n = 1\n30: i%d.next = i%[1]d", i+1, i))
+			if i >= wrong {
+				w.run(fmt.Sprintf("31: i%d.prev = i%d", i+1, i))
+			}
+		}
+		in := w.input()
+		in.Broken = w.checker.CountBroken
+		r := Locate(in)
+		if n := r.Narrowed; (wrong > 1) != (n != nil) || n != nil && n.Found != 1 || !strings.HasPrefix(ranks(r), want) {
+			t.Errorf("wrong %d times: narrowed to %+v, %s, want %s", wrong, n, ranks(r), want)
+		}
+	}
+}
