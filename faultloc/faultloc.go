@@ -154,6 +154,9 @@ type Input struct {
 	// Led is the memory by which the program came to where it found none when it died, by what the thread's registers held, the nearest first,
 	// where the call can not be executed again. Nil: that is not known.
 	Led func() []Read
+	// Recursed are the links of the circle of nodes along which a function has called itself until the stack was full, the one first that
+	// closed it. Nil: there is none.
+	Recursed func() []Read
 	// Holding are the pointers that lead to where the program found no memory when it died, where it is not known which it
 	// followed. Nil: they are not known.
 	Holding func() []Read
@@ -304,6 +307,7 @@ const (
 	ReadIndex                     // a number by which it came beyond a block
 	ReadDivisor                   // the 0 by which it divided
 	ReadAsked                     // what a condition asked for by which it ended itself
+	ReadCircle                    // a link of a circle, along which a function has called itself until the stack was full
 	ReadUnwritten                 // nothing had written it since the block was allocated
 	ReadFreedBlock                // it was in a block that had been freed
 )

@@ -35,6 +35,11 @@ func followed(in Input, suspects []Suspect) []Suspect {
 	if in.Died == 0 || !in.looksFor(Followed) {
 		return suspects
 	}
+	if in.Recursed != nil {
+		if list := in.Recursed(); len(list) > 0 {
+			return in.recursed(list[0], suspects)
+		}
+	}
 	var r Rerun
 	if in.Ended != nil {
 		r = in.Ended()
@@ -115,6 +120,22 @@ func (in *Input) beyond(reads []Read) (out []bool, died bool) {
 		}
 	}
 	return out, died
+}
+
+// recursed adds who closed a circle of nodes.
+func (in *Input) recursed(x Read, suspects []Suspect) []Suspect {
+	e := Evidence{Kind: Followed, Read: ReadCircle, Sole: len(in.Found) == 0}
+	t := in.History.LastWrite(x.Addr, uint64(x.Size), x.Before)
+	if t <= x.Born {
+		if w, e, ok := in.unfilled(x); ok {
+			return in.neverFilled(suspects, w, e)
+		}
+		t, e.Read = x.Born, ReadUnwritten
+	}
+	if !in.attributed(t) {
+		return suspects
+	}
+	return charge(*in, suspects, t, e)
 }
 
 // unfilled is the newest store that gives a like node the field that was read where nothing had written it, by the statement that does so

@@ -120,6 +120,8 @@ func (a *Analysis) followed(s *faultloc.Suspect, e *faultloc.Evidence) string {
 			out += "; before it " + strings.Join(by, ", ") + " did"
 		}
 		return out
+	case faultloc.ReadCircle:
+		out = "it stored the link that closed the circle of nodes along which the function called itself until the stack was full"
 	case faultloc.ReadDivisor:
 		out = "it left the 0 by which the program divided"
 	case faultloc.ReadFreedBlock:

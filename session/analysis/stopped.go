@@ -56,9 +56,7 @@ func (a *Analysis) registers(e *report.Exit) {
 	}
 	text, reads := a.Symbols.Instruction(trace.Addr(d.regs.PC()))
 	e.Instruction, e.Registers = text, make([]report.Register, len(registerNames))
-	// There is a stack where the pointer leads, and none where the instruction was to go on with it.
-	below := max(d.regs.SP(), d.stack.Base) - uint64(d.fault)
-	e.StackFull = d.fault != 0 && len(d.stack.Stack) > 0 && below > 0 && below < stackStep
+	e.StackFull = d.stackFull()
 	for n, name := range registerNames {
 		r := report.Register{Name: name, Value: fmt.Sprintf("%#x", d.flags), Read: slices.Contains(reads, n)}
 		if name != "eflags" {
@@ -66,6 +64,12 @@ func (a *Analysis) registers(e *report.Exit) {
 		}
 		e.Registers[n] = r
 	}
+}
+
+// stackFull: there is a stack where its pointer leads, and none where the instruction was to go on with it.
+func (d *death) stackFull() bool {
+	below := max(d.regs.SP(), d.stack.Base) - uint64(d.fault)
+	return d.regs.Known != 0 && d.fault != 0 && len(d.stack.Stack) > 0 && below > 0 && below < stackStep
 }
 
 // stackStep is how far below the stack pointer an instruction writes that goes on with the stack, bytes.

@@ -1,6 +1,8 @@
 package rerun
 
 import (
+	"encoding/binary"
+
 	"mgtrace/mgpp"
 	"mgtrace/replay"
 )
@@ -14,6 +16,15 @@ func Led(p Program, at mgpp.Timestamp, calls []replay.Stopped) []replay.Read {
 // nearest first.
 func Argument(p Program, at mgpp.Timestamp, calls []replay.Stopped) (value uint64, known bool, led []replay.Read) {
 	return replay.Argument(recorded{&world{view: p.History.At(at), history: p.History, symbols: p.Symbols}}, calls)
+}
+
+// Word is what eight bytes of a block held at a time: where nothing had written them, what another block has left there, if that was recorded;
+// else 0.
+func Word(p Program, at mgpp.Timestamp, addr uint64) uint64 {
+	var data [8]byte
+	w := recorded{&world{view: p.History.At(at), history: p.History, symbols: p.Symbols}}
+	w.Read(addr, data[:], make([]bool, len(data)))
+	return binary.LittleEndian.Uint64(data[:])
 }
 
 // recorded is the program, with nothing of memory that the history does not have.

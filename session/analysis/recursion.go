@@ -1,0 +1,190 @@
+package analysis
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"mgtrace/faultloc"
+	"mgtrace/mgpp"
+	"mgtrace/objfile"
+	"mgtrace/session/rerun"
+	"mgtrace/trace"
+)
+
+// A function that calls itself for each node to which a node leads never comes to an end if they lead in a circle: its stack is full then.
+// The calls on the stack hold the nodes, each in its frame or in a register that the next call has kept:
+//
+//	walk(a)  walk(b)  walk(c)  walk(a)  walk(b)  …  the stack is full
+//	   a+16 ──▶ b+8 ───▶ c+16 ──▶ a
+
+// Limits of what is looked at.
+const (
+	maxRecursed  = 256 // calls on the stack
+	fewRecursed  = 8   // of one function
+	maxInFrame   = 16  // blocks to which one call holds pointers
+	maxLinked    = 512 // bytes of a block in which there may be links
+	maxLinkTries = 1 << 12
+)
+
+// recursed are the links of the circle of nodes along which a function has called itself until the stack was full, the one first that
+// closed it: it was stored last, or nothing has stored it at all.
+func (a *Analysis) recursed(at mgpp.Timestamp) []faultloc.Read {
+	d := &a.died
+	if !d.stackFull() || d.stack.Base == 0 {
+		return nil
+	}
+	calls := a.recursion(at)
+	tries := 0
+	for _, node := range first(calls).nodes {
+		if links := a.circleOf(calls, []uint64{node}, nil, at, &tries); links != nil {
+			return a.closing(links, at)
+		}
+	}
+	return nil
+}
+
+// recursion is one call of a function on the stack.
+type recursion struct {
+	pc    trace.Addr // where it has made the next call
+	nodes []uint64   // blocks to which it holds pointers, by where these begin
+}
+
+func first(calls []recursion) (c recursion) {
+	if len(calls) > 0 {
+		c = calls[0]
+	}
+	return c
+}
+
+// recursion are the calls of the function that has most calls on the stack, the innermost first; none if these are few.
+func (a *Analysis) recursion(at mgpp.Timestamp) (calls []recursion) {
+	d := &a.died
+	levels := objfile.Unwind(d.regs, maxRecursed, a.Symbols.File, d.stack.Read)
+	begin, n := make([]trace.Addr, len(levels)), map[trace.Addr]int{}
+	most := trace.Addr(0)
+	for i := range levels {
+		if b, ok := a.Symbols.Begin(trace.Addr(levels[i].Lookup())); ok {
+			begin[i] = b
+			if n[b]++; n[b] > n[most] {
+				most = b
+			}
+		}
+	}
+	if n[most] < fewRecursed {
+		return nil
+	}
+	view := a.Hist.At(at)
+	for i := range levels {
+		if begin[i] != most || i+1 == len(levels) {
+			continue
+		}
+		c := recursion{pc: trace.Addr(levels[i].Lookup())}
+		hold := func(v uint64) {
+			id, ok := view.NodeAt(trace.Addr(v))
+			if node, _ := view.Node(id); ok && uint64(node.Start) == v && len(c.nodes) < maxInFrame && !slices.Contains(c.nodes, v) {
+				c.nodes = append(c.nodes, v)
+			}
+		}
+		r := &levels[i].Regs
+		for n, v := range r.R[:16] {
+			if r.Known>>n&1 != 0 {
+				hold(v)
+			}
+		}
+		var word [8]byte
+		for sp := r.SP(); sp < levels[i+1].Regs.SP() && d.stack.Read(sp, word[:]); sp += 8 {
+			hold(binary.LittleEndian.Uint64(word[:]))
+		}
+		calls = append(calls, c)
+	}
+	return calls
+}
+
+// link is a word in a block by which a call went from there to the next one's.
+type link struct {
+	pc   trace.Addr
+	addr uint64
+}
+
+// circleOf follows the calls outwards, from the block that the innermost held: each held one that leads to that of the call before it. It has
+// come round where a block is the same again. way are the blocks, and by are the links between them.
+func (a *Analysis) circleOf(calls []recursion, way []uint64, by []link, at mgpp.Timestamp, tries *int) []link {
+	k := len(way)
+	if k == len(calls) {
+		return nil
+	}
+	for _, from := range calls[k].nodes {
+		if *tries++; *tries > maxLinkTries {
+			return nil
+		}
+		addr, ok := a.linkTo(from, way[k-1], at)
+		if !ok {
+			continue
+		}
+		by := append(slices.Clip(by), link{calls[k].pc, addr})
+		if i := slices.Index(way, from); i >= 0 {
+			if comesRound(calls, i, k-i, from) {
+				return by[i:]
+			}
+			continue
+		}
+		if links := a.circleOf(calls, append(slices.Clip(way), from), by, at, tries); links != nil {
+			return links
+		}
+	}
+	return nil
+}
+
+// comesRound: a call holds a block, and so does each call as many further out, as far as they are known.
+func comesRound(calls []recursion, from, step int, node uint64) bool {
+	for k := from; k < len(calls); k += step {
+		if !slices.Contains(calls[k].nodes, node) {
+			return false
+		}
+	}
+	return true
+}
+
+// linkTo is where in a block a pointer to another one lies, by what was written there, or by what lay there when it was allocated.
+func (a *Analysis) linkTo(from, to uint64, at mgpp.Timestamp) (addr uint64, ok bool) {
+	view := a.Hist.At(at)
+	id, _ := view.NodeAt(trace.Addr(from))
+	n, ok := view.Node(id)
+	if !ok {
+		return 0, false
+	}
+	for off := uint64(0); off+8 <= min(n.Size, maxLinked); off += 8 {
+		if rerun.Word(a.program(nil), at, from+off) == to {
+			return from + off, true
+		}
+	}
+	return 0, false
+}
+
+// closing are links as the locator asks for them, the newest first; before them those that nothing has written since the block was
+// allocated.
+func (a *Analysis) closing(links []link, at mgpp.Timestamp) (out []faultloc.Read) {
+	for _, l := range links {
+		r := faultloc.Read{PC: l.pc, Addr: trace.Addr(l.addr), Size: 8, Of: -1, Before: at}
+		if id, ok := a.Hist.NodeAtTime(r.Addr, at); ok {
+			r.Born = a.Hist.Node(id).Birth
+		}
+		out = append(out, r)
+	}
+	age := func(r faultloc.Read) mgpp.Timestamp {
+		if t := a.Hist.LastWrite(r.Addr, 8, at); t > r.Born {
+			return at - t
+		}
+		return 0
+	}
+	slices.SortStableFunc(out, func(x, y faultloc.Read) int {
+		switch p, q := age(x), age(y); {
+		case p < q:
+			return -1
+		case p > q:
+			return 1
+		}
+		return 0
+	})
+	return out
+}
