@@ -478,11 +478,16 @@ func (r *Result) add(in Input, all Result) {
 	r.Suspects, _ = rank(r.Suspects)
 }
 
+// same: a suspect is another one's statement, which has done, or not done, the same.
+func (in *Input) same(s *Suspect) func(Suspect) bool {
+	return func(o Suspect) bool { return o.Kind == s.Kind && in.Statement(o.PC) == in.Statement(s.PC) }
+}
+
 // append puts them behind those.
 func (r *Result) append(in Input, all Result) {
 	part := r.Suspects
 	for _, s := range all.Suspects {
-		if !slices.ContainsFunc(part, func(o Suspect) bool { return o.Kind == s.Kind && in.Statement(o.PC) == in.Statement(s.PC) }) {
+		if !slices.ContainsFunc(part, in.same(&s)) {
 			r.Suspects = append(r.Suspects, s)
 			r.Narrowed.Added++
 		}

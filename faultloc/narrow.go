@@ -191,7 +191,8 @@ func (m *moments) round(n Narrowed) (_ Narrowed, found []eval.Inconsistency, ok 
 }
 
 // inRound is the answer for the first round of a call that does the same wrong a few times, where no suspect accounts for what all of
-// them have left. The suspects of all of the call are told behind.
+// them have left. The suspects of all of the call are told behind; if none accounts for what the first round has left either, what
+// is known against a statement in both counts.
 func (r Result) inRound(in Input) Result {
 	if in.Broken == nil || len(in.Found) < fewRounds || r.Stopped || len(r.Suspects) > 0 && r.Suspects[0].accounts() {
 		return r
@@ -208,6 +209,15 @@ func (r Result) inRound(in Input) Result {
 	}
 	one.addInner(part)
 	one.Narrowed = &n
+	if !one.Suspects[0].accounts() {
+		worth := func(s *Suspect) int {
+			if k := slices.IndexFunc(r.Suspects, in.same(s)); k >= 0 {
+				return s.worth() + r.Suspects[k].worth()
+			}
+			return s.worth()
+		}
+		slices.SortStableFunc(one.Suspects, func(a, b Suspect) int { return worth(&b) - worth(&a) })
+	}
 	one.append(in, r)
 	return one
 }
