@@ -138,6 +138,21 @@ var writers = []entry{
 	{names: "sem_getvalue", fn: Func{Dst: 2, Fixed: 4, Extent: ExtentFixed}},
 	{names: "clock_gettime localtime_r gmtime_r", fn: Func{Dst: 2, Extent: ExtentFixed}}, // Fixed: see fixedSizes
 	{names: "gettimeofday time sigemptyset sigfillset sigaddset sigdelset", fn: Func{Dst: 1, Extent: ExtentFixed}},
+
+	// What istream >> x stores in x: basic_istream<char>::operator>>, and _M_extract, which GCC's header has in its place; the rest is from_chars.
+	{names: "_ZNSirsERb _ZNSi10_M_extractIbEERSiRT_ _ZNSi3getERc _ZStrsIcSt11char_traitsIcEERSt13basic_istreamIT_T0_ES6_RS3_ " +
+		"_ZStrsISt11char_traitsIcEERSt13basic_istreamIcT_ES5_Ra _ZStrsISt11char_traitsIcEERSt13basic_istreamIcT_ES5_Rh",
+		fn: Func{Dst: 2, Fixed: 1, Extent: ExtentFixed}, unsafe: true},
+	{names: "_ZNSirsERs _ZNSirsERt _ZNSi10_M_extractItEERSiRT_", fn: Func{Dst: 2, Fixed: 2, Extent: ExtentFixed}, unsafe: true},
+	{names: "_ZNSirsERi _ZNSirsERj _ZNSirsERf _ZNSi10_M_extractIjEERSiRT_ _ZNSi10_M_extractIfEERSiRT_",
+		fn: Func{Dst: 2, Fixed: 4, Extent: ExtentFixed}, unsafe: true},
+	{names: "_ZNSirsERl _ZNSirsERm _ZNSirsERx _ZNSirsERy _ZNSirsERd _ZNSirsERPv _ZNSi10_M_extractIlEERSiRT_ _ZNSi10_M_extractImEERSiRT_ " +
+		"_ZNSi10_M_extractIxEERSiRT_ _ZNSi10_M_extractIyEERSiRT_ _ZNSi10_M_extractIdEERSiRT_ _ZNSi10_M_extractIPvEERSiRT_",
+		fn: Func{Dst: 2, Fixed: 8, Extent: ExtentFixed}, unsafe: true},
+	{names: "_ZNSirsERe _ZNSi10_M_extractIeEERSiRT_", fn: Func{Dst: 2, Fixed: 10, Extent: ExtentFixed}, unsafe: true}, // of a long double's 16 bytes
+	{names: "_ZNSi7getlineEPcl _ZNSi7getlineEPclc _ZNSi3getEPcl _ZNSi3getEPclc", fn: Func{Dst: 2, Extent: ExtentString}, unsafe: true},
+	{names: "_ZSt10from_charsPKcS0_RdSt12chars_format", fn: Func{Dst: 3, Fixed: 8, Extent: ExtentFixed}, unsafe: true},
+	{names: "_ZSt10from_charsPKcS0_RfSt12chars_format", fn: Func{Dst: 3, Fixed: 4, Extent: ExtentFixed}, unsafe: true},
 }
 
 // Scattered are functions of the C library that write several things for their caller, in its nodes or in
