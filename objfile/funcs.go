@@ -138,15 +138,24 @@ func (fn *Func) name() {
 	}
 }
 
-func (fn Func) named() Func {
-	fn.name()
-	return fn
-}
-
 // FuncAt returns the function that holds addr.
 func (f *File) FuncAt(addr uint64) (Func, bool) {
+	fn, ok := f.funcAt(addr)
+	if ok {
+		fn.name()
+	}
+	return fn, ok
+}
+
+// LinkageAt is the linker name of the function that holds addr, "" if there is none: FuncAt demangles it, which takes longer.
+func (f *File) LinkageAt(addr uint64) string {
+	fn, _ := f.funcAt(addr)
+	return fn.Linkage
+}
+
+func (f *File) funcAt(addr uint64) (Func, bool) {
 	if _, s := f.subprogramAt(addr); s != nil {
-		return f.funcOfSubprogram(s).named(), true
+		return f.funcOfSubprogram(s), true
 	}
 	t := f.symbolTable()
 	i, ok := t.ranges.find(addr)
@@ -158,7 +167,7 @@ func (f *File) FuncAt(addr uint64) (Func, bool) {
 	if p := t.funcs[i].partOf; p >= 0 {
 		i = p
 	}
-	return f.funcOfSymbol(i).named(), true
+	return f.funcOfSymbol(i), true
 }
 
 // CodeAt is FuncAt, or else the range that the unwinder knows as one piece: a function without a

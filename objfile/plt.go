@@ -36,9 +36,14 @@ func (f *File) ImportSlot(addr uint64) string {
 
 // Imports says that the file takes a symbol of this name from another file.
 func (f *File) Imports(name string) bool {
+	return f.ImportsAny(func(n string) bool { return n == name })
+}
+
+// ImportsAny says that the file takes a symbol from another file of whose name something is true.
+func (f *File) ImportsAny(is func(name string) bool) bool {
 	f.importsOnce.Do(f.readImports)
 	for _, n := range f.imports {
-		if n == name {
+		if is(n) {
 			return true
 		}
 	}

@@ -159,6 +159,11 @@ var writers = []entry{
 // nodes that they make of its own: no entry says that. The library's stores have to be recorded.
 var Scattered = strings.Fields("insque remque tsearch tdelete lsearch hsearch_r open_memstream")
 
+// Untold are functions of the C and C++ library that write for their caller what no entry says.
+var Untold = strings.Fields("inet_pton iconv setjmp _setjmp sigsetjmp __sigsetjmp pthread_create thrd_create " +
+	"wcscpy wcsncpy wcscat wcsncat wmemcpy wmemmove wmemset swprintf vswprintf mbstowcs mbsrtowcs fgetws sincos sincosf sincosl " +
+	"_ZSt17__istream_extractRSiPcl _ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE")
+
 // waiters are the functions that wait for what another thread does, beside the
 // writers above. The order of the kernel's probes is that of the run; only an
 // engine that must find the order itself needs to know when they return. Those
@@ -244,10 +249,19 @@ func plainName(linkage string) string {
 // gives out or frees blocks.
 func IsAllocator(linkage string) bool { return allocatorNames()[linkage] }
 
+// IsStandard reports whether a function of this linker name is one of which it is known what it does to memory.
+func IsStandard(linkage string) bool {
+	_, ok := standard()[linkage]
+	return ok
+}
+
+// standard are the standard functions.
+var standard = sync.OnceValue(newCatalogue)
+
 // allocatorNames are the linker names of the standard allocators.
 var allocatorNames = sync.OnceValue(func() map[string]bool {
 	names := map[string]bool{}
-	for name, e := range newCatalogue() {
+	for name, e := range standard() {
 		if e.fn.Role >= RoleMalloc && e.fn.Role <= RoleFree {
 			names[name] = true
 		}

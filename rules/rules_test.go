@@ -90,7 +90,7 @@ var imports = []struct {
 	{"session/symbol", true, "constraints/check cxxname objfile slice/cfg target/mem trace types x86"},
 	{"session/callers", true, "objfile session/symbol trace x86"},
 	{"session/specfile", true, "constraints/check constraints/syntax cxxname objfile probe report session/symbol trace types"},
-	{"session/typing", true, "constraints/check cxxname inline/matter mgpp objfile probe/evidence report session/symbol target/core target/mem trace types x86"},
+	{"session/typing", true, "constraints/check cxxname inline/matter mgpp objfile probe probe/evidence report session/symbol target/core target/mem trace types x86"},
 	{"session/contents", true, "capture trace"},
 	{"session/rerun", true, "constraints/check constraints/eval constraints/graph mgpp mgpp/coded replay session/symbol trace"},
 	{"session/analysis", false, "constraints/check constraints/describe constraints/eval constraints/graph faultloc mgpp mgpp/coded objfile render replay report session/callers session/rerun session/specfile session/symbol session/typing target/core target/mem trace types"},

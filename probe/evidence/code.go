@@ -122,12 +122,11 @@ func (w *walk) resultOf(target uint64, direct bool, ret uint64, st *state) value
 	if !direct {
 		return value{call: ret}
 	}
-	switch w.calleeName(target) {
+	switch w.calleeLinkage(target) {
 	case "memset", "memcpy", "memmove", "strcpy", "strncpy":
 		return st.reg[7]
-	}
-	if w.isPlacement(target) {
-		return st.reg[6]
+	case "_ZnwmPv", "_ZnamPv":
+		return st.reg[6] // the placement form of operator new or new[] (C++17 [new.delete.placement]): without optimisation it is called
 	}
 	if st.reg[7].kind == fresh && w.passes(target) {
 		return st.reg[7]
@@ -136,13 +135,6 @@ func (w *walk) resultOf(target uint64, direct bool, ret uint64, st *state) value
 		return value{kind: pointer, to: t}
 	}
 	return value{call: ret}
-}
-
-// isPlacement reports whether a function is the placement form of operator new or new[], which
-// returns its second argument (C++17 [new.delete.placement]). Without optimisation it is called.
-func (w *walk) isPlacement(target uint64) bool {
-	fn, ok := w.file.FuncAt(target)
-	return ok && (fn.Linkage == "_ZnwmPv" || fn.Linkage == "_ZnamPv")
 }
 
 // passes reports whether a function returns its first argument, as one does that
@@ -167,26 +159,23 @@ func (w *walk) passes(target uint64) bool {
 
 // calleeName returns the plain name of a called function, of its import where
 // it is called through the procedure linkage table.
-func (w *walk) calleeName(target uint64) string {
+func (w *walk) calleeName(target uint64) string { return plainName(w.calleeLinkage(target)) }
+
+// calleeLinkage is calleeName as the linker has it, without a version.
+func (w *walk) calleeLinkage(target uint64) string {
 	name := w.file.Import(target)
 	if name == "" {
 		name = w.file.ImportSlot(target)
 	}
-	if name != "" {
-		return plainName(name)
+	if name == "" {
+		name = w.file.LinkageAt(target)
 	}
-	fn, ok := w.file.FuncAt(target)
-	if !ok {
-		return ""
-	}
-	return plainName(fn.Linkage)
+	name, _, _ = strings.Cut(name, "@")
+	return name
 }
 
 // plainName demangles a function's name and leaves out its parameters.
-func plainName(linkage string) string {
-	name, _, _ := strings.Cut(linkage, "@")
-	return demangle.Filter(name, demangle.NoParams)
-}
+func plainName(linkage string) string { return demangle.Filter(linkage, demangle.NoParams) }
 
 // noReturn reports whether a called function never returns: behind such a call
 // lies other code.

@@ -56,9 +56,13 @@ type walk struct {
 }
 
 func newWalk(f *objfile.File, addr uint64, st statics) *walk {
-	w := &walk{file: f, start: addr, statics: st, vars: map[uint64][]objfile.Variable{}, visits: map[uint64]map[string]bool{}, pass: map[uint64]bool{}}
-	w.fn, _ = f.FuncAt(addr - 1)
-	return w
+	fn, _ := f.FuncAt(addr - 1)
+	return makeWalk(f, fn, addr, st)
+}
+
+// makeWalk is newWalk where the function is known.
+func makeWalk(f *objfile.File, fn objfile.Func, addr uint64, st statics) *walk {
+	return &walk{file: f, start: addr, fn: fn, statics: st, vars: map[uint64][]objfile.Variable{}, visits: map[uint64]map[string]bool{}, pass: map[uint64]bool{}}
 }
 
 // path is a place that is still to be followed.

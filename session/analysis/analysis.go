@@ -62,6 +62,7 @@ type Analysis struct {
 	ailing     map[eval.Instance]checkpoint // what these were at it, and the C-point before it became so
 	hands      hands
 	unprobed   unprobed
+	handed     handed
 	waited     map[mgpp.Timestamp]uint64 // changes that may be half of something, and how often their threads had written when they were seen
 	checked    int
 	busy       int          // and of those so many where something was not judged, as another thread was at work on it
@@ -135,7 +136,7 @@ func New(spec *check.Spec, prog *trace.Program, symbols *symbol.Table, o Options
 		o: o, spec: spec, prog: prog, Symbols: symbols,
 		Hist:  mgpp.New(mgpp.Options{Arenas: len(spec.Reaches) > 0, StacksStay: true}),
 		calls: newCalls(),
-		known: map[eval.Instance]bool{}, elisions: elisions{asked: map[elision]statement{}}, tails: map[tail]trace.Addr{}, stacks: newStacks(prog), foretold: newForetold(), pools: map[graph.ObjID]bool{}, unsized: map[eval.Instance]bool{}, strange: map[eval.Instance]bool{}, done: o.NoCheck,
+		known: map[eval.Instance]bool{}, elisions: elisions{asked: map[elision]statement{}}, tails: map[tail]trace.Addr{}, stacks: newStacks(prog), foretold: newForetold(), pools: map[graph.ObjID]bool{}, unsized: map[eval.Instance]bool{}, handed: handed{unjudged: map[eval.Instance]bool{}}, strange: map[eval.Instance]bool{}, done: o.NoCheck,
 	}
 	if len(spec.Locals) > 0 {
 		symbols.Frame = func(path string, entry uint64) bool {
@@ -260,7 +261,7 @@ func (a *Analysis) checkAt(c *eval.CPoint, pc trace.Addr) {
 	var left []eval.Instance
 	found, left = a.untouched(a.probed(found, now), c, now)
 	if len(found) > 0 {
-		found = a.inOrder(a.offStack(a.unentered(a.unrounded(a.counted(a.unpooled(found, now)), now)), *c), now)
+		found = a.inOrder(a.offStack(a.unentered(a.unrounded(a.unhanded(a.counted(a.unpooled(found, now)), now), now)), *c), now)
 	}
 	if a.Checker.Stopped() { // meanwhile: what excuses them may not have been seen
 		a.checked--

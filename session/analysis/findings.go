@@ -132,7 +132,7 @@ func (a *Analysis) overruled(o graph.ObjID) {
 	}
 }
 
-// maxLibraries bounds the libraries that are named.
+// maxLibraries bounds the libraries that are named, and the fields that these may have written.
 const maxLibraries = 3
 
 // unheard says where a cell that nothing is known to have written may have been written all the same: in a library that is not recorded, as

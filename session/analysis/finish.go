@@ -291,6 +291,7 @@ func (a *Analysis) summarise(r *report.Report) {
 	a.reportForetold(r)
 	a.reportUnentered(r)
 	a.reportUnprobed(r)
+	a.reportHanded(r)
 	a.reportSizes(r)
 	a.reportUnread(r)
 	r.Warnings = append(r.Warnings, a.prog.Warnings...)

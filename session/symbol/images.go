@@ -145,12 +145,17 @@ func IsLibCXX(path string) bool {
 
 // Uncaptured are the names of the libraries of which no store is captured, but for those of the C implementation.
 func (t *Table) Uncaptured() (names []string) {
-	for _, im := range t.Images {
-		if base := filepath.Base(im.Path); strings.Contains(base, ".so") && !im.Traced && (!runtimeLibrary(im.Path) || IsLibCXX(im.Path)) {
-			names = append(names, base)
+	for i := range t.Images {
+		if t.Images[i].Uncaptured() {
+			names = append(names, filepath.Base(t.Images[i].Path))
 		}
 	}
 	return names
+}
+
+// Uncaptured: it is such a library.
+func (im *Image) Uncaptured() bool {
+	return strings.Contains(filepath.Base(im.Path), ".so") && !im.Traced && (!runtimeLibrary(im.Path) || IsLibCXX(im.Path))
 }
 
 // MatchesModule: a module is named by its path, its file name, or its name

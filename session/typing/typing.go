@@ -30,6 +30,7 @@ type Blocks struct {
 	bare    map[string]*objfile.File   // see codeOf
 	several map[*check.NodeType]int64  // that blocks hold more than one of, and how many at most
 	rooms   map[string]*check.NodeType // containers whose elements lie in blocks that are no nodes
+	handed  *handings                  // nil: nobody has asked
 	begun   map[begun]bool             // blocks that were taken as of a type that begins as what evidence shows
 }
 
