@@ -67,7 +67,7 @@ func (a *Analysis) untouched(found []eval.Inconsistency, c *eval.CPoint, now mgp
 // the oldest of these C-points.
 func (a *Analysis) touched(d eval.Dep, busy []eval.Busy, since, now mgpp.Timestamp, steps *int) bool {
 	last := a.Checker.LastChange(d, now)
-	if last == 0 && a.prog.Before != nil && slices.ContainsFunc(busy, func(b eval.Busy) bool { return b.Inside && b.Since == 0 }) {
+	if last == 0 && (a.prog.Before != nil || a.begins != nil) && slices.ContainsFunc(busy, func(b eval.Busy) bool { return b.Inside && b.Since == 0 }) {
 		return true // nobody saw what a thread had done of its call when recording began
 	}
 	for t := last; t > since; t = a.Checker.LastChange(d, t-1) {

@@ -98,13 +98,22 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-// TestBusyBefore: what a thread was in the middle of when recording began was changed before that, and is not judged until it has
-// returned; what nobody was at is.
+// TestBusyBefore: what a thread was in the middle of when recording began, or when the history that was asked for does, was changed before
+// that, and is not judged until it has returned; what nobody was at is.
 func TestBusyBefore(t *testing.T) {
-	for name, open := range map[string]bool{"in the middle": true, "by nobody": false} {
+	for _, c := range []struct {
+		name     string
+		attached *trace.Before
+		open     bool
+	}{
+		{"in the middle", &trace.Before{Blocks: 2, Bytes: 48}, true},
+		{"by nobody", &trace.Before{Blocks: 2, Bytes: 48}, false},
+		{"in the middle, from here", nil, true},
+		{"by nobody, from here", nil, false},
+	} {
 		const mine, theirs = 0x1000, 0x2000
 		spec := graphtest.Spec(t, "struct pair { long a, b; struct pair *other; }; type pair; cpoint work; pair P; P.a == P.b;", graphtest.NewProgram())
-		a := New(spec, &trace.Program{Funcs: []trace.Func{{Name: "work"}}, Before: &trace.Before{Blocks: 2, Bytes: 48}}, symbol.New(nil, &symbol.Sources{}), Options{Typing: allOne{spec.Types[0]}})
+		a := New(spec, &trace.Program{Funcs: []trace.Func{{Name: "work"}}, Before: c.attached}, symbol.New(nil, &symbol.Sources{}), Options{Typing: allOne{spec.Types[0]}})
 		events := []trace.Event{}
 		for at, b := range map[trace.Addr]byte{mine: 1, theirs: 2} {
 			bytes := make([]byte, 24)
@@ -112,8 +121,11 @@ func TestBusyBefore(t *testing.T) {
 			events = append(events, trace.Event{Kind: trace.KindAlloc, Flags: trace.FlagBefore, Addr: at, Size: 24, Name: "malloc"},
 				trace.Event{Kind: trace.KindImage, Flags: trace.FlagBefore, Addr: at, Size: 24, Data: bytes})
 		}
-		if open {
+		if c.open {
 			events = append(events, trace.Event{Kind: trace.KindCall, Flags: trace.FlagBefore, Thread: 2, SP: 2 << 20, Aux: 1})
+		}
+		if c.attached == nil {
+			events = append(events, trace.Event{Kind: trace.KindBegin, Wall: -1, Size: 1})
 		}
 		events = append(events, trace.Event{Kind: trace.KindCall, Thread: 1, SP: 1 << 20, Aux: 1}, trace.Event{Kind: trace.KindReturn, Thread: 1, SP: 1 << 20, Aux: 1})
 		for i := range events {
@@ -121,8 +133,8 @@ func TestBusyBefore(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if found := len(a.points) > 0; found == open {
-			t.Errorf("%s: found %v", name, found)
+		if found := len(a.points) > 0; found == c.open {
+			t.Errorf("%s: found %v", c.name, found)
 		}
 	}
 }
