@@ -2,6 +2,7 @@ package replay
 
 import (
 	"encoding/binary"
+	"fmt"
 	"strings"
 )
 
@@ -13,12 +14,37 @@ const (
 	tables    = 0x6000_0000_0000 // where they lie here: in no program's memory
 	tableSize = 1 << 12          // of one with what lies before it, the pointer at its beginning
 	tableZero = 256              // behind that, the entry of 0
+
+	errnoPlace = tables + 3*tableSize // errno, which is 0: what would set it ends a run
+	lastToken  = tables + 4*tableSize // where strtok goes on
 )
+
+// kinds are the functions of <ctype.h>, which C++ calls, by the bits of a table's entry (glibc: ctype.h, _ISbit).
+var kinds = map[string]uint16{
+	"isupper": 1 << 8, "islower": 1 << 9, "isalpha": 1 << 10, "isdigit": 1 << 11, "isxdigit": 1 << 12, "isspace": 1 << 13,
+	"isprint": 1 << 14, "isgraph": 1 << 15, "isblank": 1 << 0, "iscntrl": 1 << 1, "ispunct": 1 << 2, "isalnum": 1 << 3,
+}
+
+// isKind is the result of one of these.
+func (c *cpu) isKind(name string, bits uint16, ch uint64) uint64 {
+	switch ch := int32(ch); {
+	case ch == -1: // EOF
+		return 0
+	case ch < 0 || ch >= 0x80:
+		c.fail(fmt.Errorf("%w: %s", ErrLibrary, name))
+		return 0
+	default:
+		return uint64(classes(byte(ch)) & bits)
+	}
+}
 
 // table is the result of a function that tells where a table lies.
 func (m *Machine) table(name string) (addr uint64, ok bool) {
 	var entry func(c byte) []byte
 	switch name {
+	case "__errno_location":
+		m.given(errnoPlace, make([]byte, 4))
+		return errnoPlace, true
 	case "__ctype_b_loc":
 		addr, entry = tables, func(c byte) []byte { return binary.LittleEndian.AppendUint16(nil, classes(c)) }
 	case "__ctype_tolower_loc":

@@ -261,10 +261,11 @@ func (c *cpu) print(name string, to, limit, format uint64, args *variadic, ret u
 // numeral reads a whole number of a base, 0 as in C, and says how many bytes that took; none: there is none, which is 0 (C17, 7.22.1.4). One
 // that does not fit ends the run.
 func (c *cpu) numeral(addr, base uint64, isSigned bool) (v uint64, n int) {
-	s := c.text(addr, maxData)
-	for n < len(s) && (s[n] == ' ' || s[n]-'\t' < 5) {
-		n++
-	}
+	return c.numeralOf(c.text(addr, maxData), base, isSigned)
+}
+
+func (c *cpu) numeralOf(s []byte, base uint64, isSigned bool) (v uint64, n int) {
+	n = spaces(s)
 	negative := false
 	if n < len(s) && (s[n] == '-' || s[n] == '+') {
 		negative = s[n] == '-'

@@ -29,6 +29,17 @@ func (c *cpu) library(name string) {
 		c.free(name, a(0), ret)
 	case "memcpy", "memmove", "__memcpy_chk", "__memmove_chk":
 		c.bulk(name, a(0), a(1), c.bytes(a(1), a(2)), ret)
+	case "mempcpy", "__mempcpy":
+		c.bulk(name, a(0), a(1), c.bytes(a(1), a(2)), ret)
+		result += a(2)
+	case "bcopy":
+		c.bulk(name, a(1), a(0), c.bytes(a(0), a(2)), ret)
+	case "bzero", "explicit_bzero":
+		if n := a(1); n <= maxData {
+			c.bulk(name, a(0), 0, make([]byte, n), ret)
+		} else {
+			c.fail(ErrLibrary)
+		}
 	case "memset", "__memset_chk":
 		if n := a(2); n <= maxData {
 			c.bulk(name, a(0), 0, bytes.Repeat([]byte{byte(a(1))}, int(n)), ret)
@@ -48,7 +59,7 @@ func (c *cpu) library(name string) {
 		} else {
 			c.fail(ErrLibrary)
 		}
-	case "strcmp":
+	case "strcmp", "strcoll":
 		result = compared(c.text(a(0), maxData), c.text(a(1), maxData))
 	case "strncmp":
 		result = compared(c.text(a(0), a(2)), c.text(a(1), a(2)))
@@ -60,8 +71,24 @@ func (c *cpu) library(name string) {
 		result = at(a(0), bytes.IndexByte(c.string(a(0)), byte(a(1))))
 	case "strrchr":
 		result = at(a(0), bytes.LastIndexByte(c.string(a(0)), byte(a(1))))
+	case "strchrnul":
+		if result = at(a(0), bytes.IndexByte(c.string(a(0)), byte(a(1)))); result == 0 {
+			result = a(0) + uint64(len(c.text(a(0), maxData)))
+		}
 	case "memchr":
 		result = c.memchr(a(0), byte(a(1)), a(2))
+	case "memrchr":
+		result = at(a(0), bytes.LastIndexByte(c.bytes(a(0), a(2)), byte(a(1))))
+	case "memmem":
+		result = at(a(0), bytes.Index(c.bytes(a(0), a(1)), c.bytes(a(2), a(3))))
+	case "strcasestr":
+		result = at(a(0), bytes.Index(lower(c.text(a(0), maxData)), lower(c.text(a(1), maxData))))
+	case "strtok":
+		result = c.token(name, a(0), a(1), lastToken, ret)
+	case "strtok_r", "__strtok_r":
+		result = c.token("strtok_r", a(0), a(1), a(2), ret)
+	case "strsep", "__strsep_g":
+		result = c.token("strsep", 0, a(1), a(0), ret)
 	case "strstr":
 		result = at(a(0), bytes.Index(c.text(a(0), maxData), c.text(a(1), maxData)))
 	case "strspn":
@@ -109,7 +136,8 @@ func (c *cpu) library(name string) {
 	case "strncat", "__strncat_chk":
 		c.bulk(name, a(0)+uint64(len(c.text(a(0), maxData))), a(1), append(c.text(a(1), a(2)), 0), ret)
 	case "printf", "puts", "putchar", "fprintf", "fputs", "fputc", "fwrite", "fflush", "__printf_chk", "__fprintf_chk",
-		"vprintf", "vfprintf", "__vprintf_chk", "__vfprintf_chk", "putc", "perror":
+		"vprintf", "vfprintf", "__vprintf_chk", "__vfprintf_chk", "putc", "perror",
+		"puts_unlocked", "putchar_unlocked", "fputs_unlocked", "fputc_unlocked", "putc_unlocked", "fwrite_unlocked", "fflush_unlocked", "dprintf", "__dprintf_chk":
 		result = 1 // nothing of the program's memory changes
 	case "sprintf":
 		result = c.print(name, a(0), maxData, a(1), c.arguments(2), ret)
@@ -137,15 +165,27 @@ func (c *cpu) library(name string) {
 		if result, n = c.numeral(a(0), a(2), !strings.Contains(name, "strtou")); a(1) != 0 {
 			c.bulk(name, a(1), 0, words(a(0)+uint64(n)), ret)
 		}
+	case "strtod":
+		c.floating(name, a(0), a(1), ret, 64)
+	case "strtof":
+		c.floating(name, a(0), a(1), ret, 32)
+	case "atof":
+		c.floating(name, a(0), 0, ret, 64)
+	case "sscanf", "__isoc99_sscanf", "__isoc23_sscanf":
+		result = c.scan("sscanf", c.text(a(0), maxData), c.text(a(1), maxData), c.arguments(2), ret)
+	case "vsscanf", "__isoc99_vsscanf", "__isoc23_vsscanf":
+		result = c.scan("vsscanf", c.text(a(0), maxData), c.text(a(1), maxData), c.listed(a(2)), ret)
+	case "write":
+		result = a(2)
 	case "sleep", "usleep", "nanosleep", "sched_yield":
 		result = 0
 	case "srand", "srandom", "srand48":
 	case "getpid", "getuid", "pthread_self":
 		result = c.returned(name)
-	case "abs", "labs":
-		if result = uint64(signed(a(0), 4)); int64(result) < 0 {
-			result = -result
-		}
+	case "abs":
+		result = uint64(max(signed(a(0), 4), -signed(a(0), 4)))
+	case "labs", "llabs":
+		result = uint64(max(int64(a(0)), -int64(a(0))))
 	case "rand", "random", "lrand48", "clock":
 		result = c.returned(name)
 	case "time":
@@ -168,6 +208,10 @@ func (c *cpu) library(name string) {
 			if isWhole {
 				result = whole
 			}
+			break
+		}
+		if bits, ok := kinds[name]; ok {
+			result = c.isKind(name, bits, a(0))
 			break
 		}
 		if table, ok := c.m.table(name); ok {

@@ -1,5 +1,7 @@
 /* What a compiler makes of ordinary code: each line of the output is one call, with its result. */
+#define _GNU_SOURCE
 #include <ctype.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -266,6 +268,55 @@ CALL numerals(num a, num b)
     free(d);
     return s;
 }
+/* Pieces of a text, and what is sought there. */
+CALL pieces(num a, num b)
+{
+    char t[32], u[32], *save, *rest = u, *p;
+    num s = 0;
+    for (int i = 0; i < 31; i++)
+        t[i] = "abAB ,;\t"[(a >> 2 * i ^ b >> i) & 7];
+    t[31] = 0;
+    strcpy(u, t);
+    s = strcasestr(t, "ab") ? strcasestr(t, "ab") - t : 50;
+    p = memmem(t, 31, ", ", 2);
+    s = s * 3 + (p ? p - t : 40) + (strchrnul(t, ';') - t);
+    p = memrchr(t, 'B', b & 31);
+    s = s * 3 + (p ? p - t : 40);
+    for (p = strtok_r(t, " ,", &save); p; p = strtok_r(NULL, b & 1 ? ";" : "\t ", &save))
+        s = s * 5 + hashed(p) + (p - t);
+    while ((p = strsep(&rest, " ;")))
+        s = s * 7 + hashed(p) + (p - u);
+    strcpy(u, "one  two,three");
+    for (p = strtok(u, a & 1 ? " ," : "e"); p; p = strtok(NULL, " "))
+        s = s * 5 + hashed(p);
+    bzero(u + 2, b & 7);
+    for (int i = 0; i < 16; i++) {
+        int c = u[i];
+        s = s * 3 + (isalpha)(c) + (isspace)(c) + (isxdigit)(c) * 3 + (isdigit)(c + 40) + (ispunct)(c) + (isalnum)(c) + (isupper)(c - 32 > 0 ? c - 32 : -1) + (iscntrl)(c) + (isblank)(c) + (isprint)(c);
+    }
+    errno = 0;
+    return s + hashed(u) + labs(a - b) + abs((int)a) + errno;
+}
+/* What scanf and strtod read. */
+CALL scans(num a, num b)
+{
+    char t[100], word[20] = "", set[20] = "", two[2] = "", *end;
+    int i = 0, x = 0, n = 0, m = 0;
+    short h = 0;
+    unsigned char hh = 0;
+    long l = 0;
+    unsigned long z = 0;
+    float f = 0;
+    double d = 0;
+    snprintf(t, sizeof t, " %ld key-%d:%x,%u %.3f rest %g 0x1f 077", a, (int)b & 999, (unsigned)a, (unsigned)b & 0xff, (double)(a % 1000) / 8, (double)(b % 50000) * 1e7);
+    num r = sscanf(t, "%ld %3[a-z]-%d:%x,%hhu%n %f %s %lf %i %i", &l, set, &i, &x, &hh, &n, &f, word, &d, &m, &h);
+    r = r * 5 + l + hashed(set) + i + x + hh + n * 3 + (num)(f * 8) + hashed(word) + (num)d + m;
+    r = r * 5 + sscanf(t, "%*d key%2c%hd", two, &h) + h + two[1];
+    r = r * 5 + sscanf("", "%d", &i) + sscanf("  ", " %s", word) + sscanf("x", "%d", &i) + sscanf("7x", "%dy%d", &i, &x) + sscanf("12", "%1d%d%d", &i, &x, &m) + i + x * 3;
+    r = r * 5 + sscanf("a]b-c", "%[]a]%[^c]", set, word) + hashed(set) + hashed(word) + sscanf("50%", "%d%%%n", &i, &n) + n + sscanf("-0x1z", "%lx%c", &z, two) + z + two[0];
+    r = r * 5 + (num)(strtod(" -12.50e1x", &end) * 2) + *end + (num)(atof("3.") * 10) + (num)(strtof(".5e", &end) * 4) + *end + (num)strtod("+e3", &end) + *end + (num)(atof(t) / 3);
+    return r;
+}
 int main(void)
 {
     unsigned long s = 42;
@@ -273,7 +324,7 @@ int main(void)
         num a = (num)(s = s * 6364136223846793005ul + 1442695040888963407ul) >> (s >> 59);
         num b = (num)(s = s * 6364136223846793005ul + 1442695040888963407ul) >> (s >> 58);
         SHOW(arith); SHOW(divide); SHOW(narrow); SHOW(bigger); SHOW(choose); SHOW(loops);
-        SHOW(structs); SHOW(chain); SHOW(sorted); SHOW(floats); SHOW(singles); SHOW(chosen); SHOW(arrays); SHOW(deep); SHOW(bits); SHOW(flags); SHOW(locked); SHOW(room); SHOW(texts); SHOW(kinds); SHOW(formats); SHOW(numerals);
+        SHOW(structs); SHOW(chain); SHOW(sorted); SHOW(floats); SHOW(singles); SHOW(chosen); SHOW(arrays); SHOW(deep); SHOW(bits); SHOW(flags); SHOW(locked); SHOW(room); SHOW(texts); SHOW(kinds); SHOW(formats); SHOW(numerals); SHOW(pieces); SHOW(scans);
     }
     return 0;
 }
