@@ -83,6 +83,7 @@ type Rerun struct {
 	twin              *twin             // nil: not made yet, or it can not be
 	floats            []uint64          // the call's floating-point arguments
 	single            uint64            // world.single
+	constant          []known           // world.constant
 	depends           bool              // that byte was read: what the call does depends on it
 	results           []uint64          // what library functions returned of which nothing tells, the last ever after
 	fraction          uint64            // what clocks told beside the seconds
@@ -126,6 +127,7 @@ func New(p Program, call Call) (*Rerun, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.constant = outputs(p.Symbols)
 	at, _ := p.Symbols.Exported(singleThreaded)
 	for _, r.single = range [2]uint64{uint64(at), 0} {
 		if err = r.reproduce(was); err == nil || !r.depends {
@@ -278,7 +280,7 @@ func (r *Rerun) world() *world {
 		}
 	}
 	return &world{
-		single: r.single, asked: &r.depends,
+		single: r.single, asked: &r.depends, constant: r.constant,
 		view: r.p.History.At(r.call.From), history: r.p.History, symbols: r.p.Symbols, told: told, flags: r.p.Flags,
 		pointers: func(addr trace.Addr) []uint64 { return r.likely(r.p.Pointers(addr, r.call.From)) },
 	}

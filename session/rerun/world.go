@@ -30,6 +30,8 @@ type world struct {
 	// shared pointers count with locked instructions or without. asked is set where it is read.
 	single uint64
 	asked  *bool
+	// constant is memory that no recording has and that is always the same.
+	constant []known
 }
 
 // singleThreaded is the name of that byte (glibc manual, 36.2.1.1).
@@ -51,6 +53,9 @@ func (w *world) Read(addr uint64, data []byte, known []bool) {
 	}
 	if i := w.single - addr; w.single != 0 && i < uint64(len(data)) {
 		data[i], known[i], *w.asked = 1, true, true
+	}
+	for i := range w.constant {
+		w.constant[i].read(addr, data, known)
 	}
 	for i := range data {
 		// Of a block that can not matter some stores may have been recorded and later ones not: what was read there is newer.
