@@ -16,6 +16,7 @@ func (c *cpu) library(name string) {
 	if n := len(c.frames); n > 0 && c.frames[n-1] == ret {
 		c.frames, c.calls = c.frames[:n-1], nil
 	}
+	depth := len(c.frames)
 	a := func(i int) uint64 { return c.reg[wholeArgs[i]] }
 	result := a(0)
 	switch name {
@@ -175,6 +176,12 @@ func (c *cpu) library(name string) {
 		result = c.scan("sscanf", c.text(a(0), maxData), c.text(a(1), maxData), c.arguments(2), ret)
 	case "vsscanf", "__isoc99_vsscanf", "__isoc23_vsscanf":
 		result = c.scan("vsscanf", c.text(a(0), maxData), c.text(a(1), maxData), c.listed(a(2)), ret)
+	case "qsort":
+		c.sort(a(0), a(1), a(2), a(3), 0, ret)
+	case "qsort_r":
+		c.sort(a(0), a(1), a(2), a(3), a(4), ret)
+	case "bsearch":
+		result = c.search(a(0), a(1), a(2), a(3), a(4), ret)
 	case "write":
 		result = a(2)
 	case "sleep", "usleep", "nanosleep", "sched_yield":
@@ -231,8 +238,8 @@ func (c *cpu) library(name string) {
 		}
 		c.fail(fmt.Errorf("%w: %s", ErrLibrary, name))
 	}
-	if errors.Is(c.run.Err, ErrFault) || errors.Is(c.run.Err, ErrEnded) {
-		c.run.PC = ret - 1 // it died in the call
+	if (errors.Is(c.run.Err, ErrFault) || errors.Is(c.run.Err, ErrEnded)) && len(c.frames) == depth {
+		c.run.PC = ret - 1 // it died in the call, and not in what that called
 	}
 	c.pc = ret
 	c.reg[rax], c.from[rax] = result, nil

@@ -200,10 +200,12 @@ type inst struct {
 const (
 	stackTop = 0x7ffe_f000_0000 // of the run's own stack
 	stackLen = 1 << 20
-	outside  = stackTop - 64    // a return address: of the call that is executed
-	heapBase = 0x6100_0000_0000 // of blocks that have no place
-	maxData  = 1 << 16          // bytes that a library function writes, at most
-	maxDepth = 1 << 10
+	outside  = stackTop - 64 // a return address: of the call that is executed
+	// inLibrary is another one: of what a library function has called.
+	inLibrary = outside + 1
+	heapBase  = 0x6100_0000_0000 // of blocks that have no place
+	maxData   = 1 << 16          // bytes that a library function writes, at most
+	maxDepth  = 1 << 10
 )
 
 // cpu is one run.

@@ -317,6 +317,34 @@ CALL scans(num a, num b)
     r = r * 5 + (num)(strtod(" -12.50e1x", &end) * 2) + *end + (num)(atof("3.") * 10) + (num)(strtof(".5e", &end) * 4) + *end + (num)strtod("+e3", &end) + *end + (num)(atof(t) / 3);
     return r;
 }
+static int by_key(const void *x, const void *y)
+{
+    const struct pair *p = x, *q = y;
+    return (p->small > q->small) - (p->small < q->small);
+}
+static int by_text(const void *x, const void *y, void *up) { return *(int *)up * strcmp(*(char **)x, *(char **)y); }
+static int is_key(const void *key, const void *y) { return *(int *)key - ((const struct pair *)y)->small; }
+/* What the library calls the program's functions for. */
+CALL sorted_by(num a, num b)
+{
+    struct pair v[9] = {0}, *p;
+    char *names[] = {"pear", "fig", "plum", "apple", "fig", "kiwi"};
+    num s = 0;
+    int up = b & 1 ? 1 : -1, key = a & 7;
+    for (int i = 0; i < 9; i++) {
+        v[i].small = (a >> 3 * i ^ b) & 7;
+        v[i].a = i;
+    }
+    qsort(v, b & 16 ? 9 : b & 7, sizeof *v, by_key);
+    qsort_r(names, 6, sizeof *names, by_text, &up);
+    qsort(v, 9, sizeof *v, by_key);
+    p = bsearch(&key, v, 9, sizeof *v, is_key);
+    for (int i = 0; i < 9; i++)
+        s = s * 9 + v[i].a * 8 + v[i].small;
+    for (int i = 0; i < 6; i++)
+        s = s * 3 + hashed(names[i]);
+    return s + (p ? p - v : 77);
+}
 int main(void)
 {
     unsigned long s = 42;
@@ -324,7 +352,7 @@ int main(void)
         num a = (num)(s = s * 6364136223846793005ul + 1442695040888963407ul) >> (s >> 59);
         num b = (num)(s = s * 6364136223846793005ul + 1442695040888963407ul) >> (s >> 58);
         SHOW(arith); SHOW(divide); SHOW(narrow); SHOW(bigger); SHOW(choose); SHOW(loops);
-        SHOW(structs); SHOW(chain); SHOW(sorted); SHOW(floats); SHOW(singles); SHOW(chosen); SHOW(arrays); SHOW(deep); SHOW(bits); SHOW(flags); SHOW(locked); SHOW(room); SHOW(texts); SHOW(kinds); SHOW(formats); SHOW(numerals); SHOW(pieces); SHOW(scans);
+        SHOW(structs); SHOW(chain); SHOW(sorted); SHOW(floats); SHOW(singles); SHOW(chosen); SHOW(arrays); SHOW(deep); SHOW(bits); SHOW(flags); SHOW(locked); SHOW(room); SHOW(texts); SHOW(kinds); SHOW(formats); SHOW(numerals); SHOW(pieces); SHOW(scans); SHOW(sorted_by);
     }
     return 0;
 }
