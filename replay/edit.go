@@ -12,7 +12,7 @@ type Edit struct {
 	PC   uint64
 	Like func(pc uint64) bool // tells where else the compiler has put it, the same of each edit of that instruction; may be nil
 	Kind EditKind
-	By   uint64 // Place, Number: what is added
+	By   uint64 // Place, Number: what is added; Constant: the number
 	Was  int    // Register: the number of the one that it reads,
 	Is   int    // and of the one that it is to read instead; Swap: the other one
 }
@@ -31,6 +31,7 @@ const (
 	Register          // it reads another register
 	Swap              // of two registers it reads each for the other
 	Negate            // its condition goes the other way
+	Constant          // it reads another floating-point number from memory
 )
 
 // Site is an instruction that was executed.
@@ -52,6 +53,7 @@ type Site struct {
 	Result  int    // the width of the number that it computes, 0 if it computes none
 	Made    uint64 // that number, the last time
 	Step    uint64 // what it adds, if that is said in its text
+	Float   int    // the width of the floating-point number that it reads from a fixed place in memory, 0 if it does not
 	Reads   []int  // registers of eight bytes that it reads
 	Base    int    // the one of these by which memory is found; -1: none
 }
@@ -155,6 +157,9 @@ func (in *inst) describe(s *Site) {
 		if said {
 			s.Result = size
 		}
+	}
+	if from, ok := in.Args[1].(x86asm.Mem); ok && from.Base == x86asm.RIP && in.scalar() {
+		s.Float = in.MemBytes
 	}
 	for i, a := range in.Args {
 		switch x := a.(type) {

@@ -55,8 +55,9 @@ func TestEdit(t *testing.T) {
 	}{
 		{"negated", "bigger", []uint64{9, 4}, result(13), of(Negate, 0, less)},
 		{"equal", "bigger", []uint64{4, 4}, result(0), of(Equal, 0, less)},
-		{"another variable", "bigger", []uint64{9, 4}, result(0), of(Place, ^uint64(7), func(s *Site) bool { return s.Frame != 0 && !s.Stores && s.Value == 9 })}, // 4 - 4
-		{"more", "deep", []uint64{1, 40}, result(43), of(Number, 1, func(s *Site) bool { return s.Step == 1 })},                                                   // 41 + 1, and one more
+		{"another variable", "bigger", []uint64{9, 4}, result(0), of(Place, ^uint64(7), func(s *Site) bool { return s.Frame != 0 && !s.Stores && s.Value == 9 })},         // 4 - 4
+		{"more", "deep", []uint64{1, 40}, result(43), of(Number, 1, func(s *Site) bool { return s.Step == 1 })},                                                           // 41 + 1, and one more
+		{"another constant", "floats", []uint64{100, 0}, result(906), of(Constant, Bits(2.5, 8), func(s *Site) bool { return s.Float == 8 && Float(s.Value, 8) == 1.5 })}, // 806 + 100
 		{"no call", "chain", []uint64{3, 1}, effects(Free, 0), of(Skip, 0, func(s *Site) bool { return s.Call })},
 		{"no store", "chain", []uint64{3, 1}, effects(Store, n-3), of(Skip, 0, func(s *Site) bool { return s.Stores && s.Frame == 0 })},
 		{"NULL", "chain", []uint64{3, 1}, effects(Free, 1), of(Zero, 0, func(s *Site) bool { return s.Stores && s.Frame == 0 && s.Size == 8 })},

@@ -19,7 +19,9 @@ func (c *cpu) vec(in *inst, i int) (v [2]uint64) {
 		return [2]uint64{c.get(in, i)}
 	case opMem:
 		at := c.address(o)
-		v[0] = c.load(at, min(in.MemBytes, 8))
+		if v[0] = c.load(at, min(in.MemBytes, 8)); c.editing == Constant {
+			v[0] = c.call.Edit.By
+		}
 		if in.MemBytes == 16 {
 			v[1] = c.load(at+8, 8)
 		}
@@ -299,6 +301,16 @@ var arithmetic = map[x86asm.Op]struct {
 	x86asm.MAXSD: {f: greatest}, x86asm.MAXSS: {f: greatest, single: true}, x86asm.MAXPD: {f: greatest, all: true}, x86asm.MAXPS: {f: greatest, single: true, all: true},
 }
 
+// scalar: it has to do with one floating-point number of each operand.
+func (in *inst) scalar() bool {
+	switch in.Op {
+	case x86asm.MOVSD_XMM, x86asm.MOVSS, x86asm.UCOMISD, x86asm.COMISD, x86asm.UCOMISS, x86asm.COMISS:
+		return true
+	}
+	op, ok := arithmetic[in.Op]
+	return ok && !op.all
+}
+
 func sum(x, y float64) float64        { return x + y }
 func difference(x, y float64) float64 { return x - y }
 func product(x, y float64) float64    { return x * y }
@@ -317,6 +329,22 @@ func greatest(x, y float64) float64 {
 		return x
 	}
 	return y
+}
+
+// Float is a floating-point number of a size in bytes, as memory holds it.
+func Float(v uint64, size int) float64 {
+	if size == 4 {
+		return float64(single(v))
+	}
+	return math.Float64frombits(v)
+}
+
+// Bits are those of a number of a size in bytes.
+func Bits(f float64, size int) uint64 {
+	if size == 4 {
+		return bits32(float32(f))
+	}
+	return math.Float64bits(f)
 }
 
 func single(v uint64) float32 { return math.Float32frombits(uint32(v)) }

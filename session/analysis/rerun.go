@@ -197,6 +197,8 @@ func (a *Analysis) edit(s *rerun.Edited) string {
 			return fmt.Sprintf("with a number that is less by %d", -by)
 		}
 		return fmt.Sprintf("with a number that is more by %d", s.By)
+	case replay.Constant:
+		return fmt.Sprintf("with %g in place of %g", replay.Float(s.By, s.Site.Float), replay.Float(s.Site.Value, s.Site.Float))
 	case replay.Zero:
 		return "with NULL in place of what it stored"
 	case replay.Skip:

@@ -1,6 +1,7 @@
 package rerun
 
 import (
+	"math"
 	"slices"
 
 	"mgtrace/mgpp"
@@ -170,7 +171,37 @@ func (r *Rerun) edits(s *replay.Site) (out []Edited) {
 	if s.Result > 0 {
 		r.numbers(s, add)
 	}
+	if s.Float > 0 && !s.Stores {
+		r.constants(s, add)
+	}
 	r.registers(s, add)
+	return out
+}
+
+// constants are what may be meant by a floating-point number that the file holds: its neighbours, if it is whole, its opposite or reciprocal,
+// twice or half of it.
+func (r *Rerun) constants(s *replay.Site, add func(e replay.Edit, was, is uint64)) {
+	im, ok := r.p.Symbols.Image(trace.Addr(s.Mem))
+	if !ok || im.Obj == nil || slices.ContainsFunc(im.Obj.WritableSegments(), func(w [2]uint64) bool {
+		return uint64(im.Bias)+w[0] <= s.Mem && s.Mem < uint64(im.Bias)+w[1]
+	}) {
+		return
+	}
+	for _, v := range instead(replay.Float(s.Value, s.Float)) {
+		add(replay.Edit{Kind: replay.Constant, By: replay.Bits(v, s.Float)}, 0, 0)
+	}
+}
+
+func instead(k float64) (out []float64) {
+	list := []float64{-k, 1 / k, 2 * k, k / 2}
+	if k == math.Trunc(k) {
+		list = append([]float64{k + 1, k - 1}, list...)
+	}
+	for _, v := range list {
+		if v != k && !math.IsInf(v, 0) && !math.IsNaN(v) && !slices.Contains(out, v) {
+			out = append(out, v)
+		}
+	}
 	return out
 }
 

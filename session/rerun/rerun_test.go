@@ -314,3 +314,12 @@ func TestClock(t *testing.T) {
 		t.Error("more, where all was stored")
 	}
 }
+
+// TestInstead: what may be meant by a constant, if it is a number that there is.
+func TestInstead(t *testing.T) {
+	for k, want := range map[float64][]float64{0.25: {-0.25, 4, 0.5, 0.125}, 1: {2, 0, -1, 0.5}, 0: {1, -1}} {
+		if got := instead(k); !slices.Equal(got, want) {
+			t.Errorf("%g: %v, want %v", k, got, want)
+		}
+	}
+}
