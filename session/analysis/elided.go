@@ -395,10 +395,12 @@ const (
 // ask are as the others of their constraint.
 func (a *Analysis) without(found []eval.Inconsistency, v mgpp.View, bad func(eval.Instance, eval.Dep) bool) (out []eval.Inconsistency) {
 	leaves := 0
-	left := map[int]bool{} // constraints of which some were left out
-	for i, inc := range found {
-		some := left[inc.Instance.Constraint]
-		if i < maxMeant && leaves < maxLeaves {
+	left, asked := map[int]bool{}, map[int]int{} // constraints of which some were left out, and of how many instances of each that was asked
+	for _, inc := range found {
+		k := inc.Instance.Constraint
+		some := left[k]
+		if n := asked[k]; n == 0 || n < maxMeant && leaves < maxLeaves {
+			asked[k]++
 			some = false
 			eval.Leaves(a.Checker, a.Checker.Eval(inc.Instance, v).Deps, v, func(d eval.Dep) bool {
 				leaves++
@@ -407,7 +409,7 @@ func (a *Analysis) without(found []eval.Inconsistency, v mgpp.View, bad func(eva
 			})
 		}
 		if some {
-			left[inc.Instance.Constraint] = true
+			left[k] = true
 		} else {
 			out = append(out, inc)
 		}

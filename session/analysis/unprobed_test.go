@@ -49,3 +49,27 @@ func TestUnprobed(t *testing.T) {
 		}
 	}
 }
+
+// TestWithout: of each constraint it is asked, however many inconsistencies of another there are; those that there is no time to ask are as
+// the others of theirs.
+func TestWithout(t *testing.T) {
+	spec := graphtest.Spec(t, "struct pair { long a, b; }; type pair; pair P; P.a == 1; pair P; P.b == 1;", graphtest.NewProgram())
+	for _, which := range []trace.Addr{0, 8} { // what bad bytes are
+		a := New(spec, &trace.Program{}, symbol.New(nil, &symbol.Sources{}), Options{Typing: allOne{spec.Types[0]}})
+		for i := range trace.Addr(2 * maxMeant) {
+			if err := a.Event(&trace.Event{Kind: trace.KindAlloc, Thread: 1, Addr: 0x1000 + 32*i, Size: 16, Name: "malloc"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		now := a.Hist.Now()
+		left := a.without(a.Checker.Check(now, nil), a.Hist.At(now), func(_ eval.Instance, d eval.Dep) bool { return d.Addr%32 == which })
+		for _, inc := range left {
+			if inc.Instance.Constraint == int(which/8) {
+				t.Fatalf("%d: an inconsistency that depends on it is still there", which)
+			}
+		}
+		if len(left) != 2*maxMeant {
+			t.Errorf("%d: %d are left, want those of the other constraint", which, len(left))
+		}
+	}
+}
