@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -184,6 +185,12 @@ func (c *cpu) library(name string) {
 		result = c.search(a(0), a(1), a(2), a(3), a(4), ret)
 	case "write":
 		result = a(2)
+	case "fread", "fread_unlocked":
+		c.input(name, a(0), a(1)*a(2), ret)
+		result = a(2)
+	case "read", "recv":
+		c.input(name, a(1), a(2), ret)
+		result = a(2)
 	case "sleep", "usleep", "nanosleep", "sched_yield":
 		result = 0
 	case "srand", "srandom", "srand48":
@@ -227,6 +234,10 @@ func (c *cpu) library(name string) {
 		}
 		if inserts(name) {
 			break // nothing of the program's memory changes, and the stream is returned
+		}
+		if size := extracts(name); size > 0 {
+			c.input(name, a(1), size, ret)
+			break
 		}
 		if at, ok := c.m.world.Function(name); ok {
 			c.frames, c.calls, c.pc = c.frames[:frames], nil, at
@@ -299,6 +310,30 @@ func inserts(name string) bool {
 		}
 	}
 	return strings.HasPrefix(name, "_ZStlsI") && strings.Contains(name, "RSt13basic_ostreamI")
+}
+
+// input has a library function read as much as was recorded that it has, or ends the run: also where it reads to the same place again, of which
+// it is not known what came there when.
+func (c *cpu) input(name string, addr, size, ret uint64) {
+	data := c.told(addr, size)
+	if data == nil || slices.ContainsFunc(c.run.Effects, func(e Effect) bool { return e.Kind == Bulk && e.Addr == addr && e.Size == size }) {
+		c.fail(fmt.Errorf("%w: %s", ErrLibrary, name))
+		return
+	}
+	c.bulk(name, addr, 0, data, ret)
+	c.run.Effects[len(c.run.Effects)-1].Given = true
+}
+
+// extracts: a function of the C++ library, by its mangled name, takes something of so many bytes out of an input stream, and returns that; 0: it does not.
+func extracts(name string) uint64 {
+	of, ok := strings.CutPrefix(name, "_ZNSirsER")
+	if !ok {
+		if of, ok = strings.CutPrefix(name, "_ZNSi10_M_extractI"); !ok {
+			return 0
+		}
+		of = strings.TrimSuffix(of, "EERSiRT_")
+	}
+	return map[string]uint64{"b": 1, "s": 2, "t": 2, "i": 4, "j": 4, "f": 4, "l": 8, "m": 8, "x": 8, "y": 8, "d": 8, "Pv": 8}[of]
 }
 
 // touch does what a function does that changes an object of the library's own (sizes: glibc, bits/pthreadtypes-arch.h), which nobody

@@ -94,6 +94,7 @@ type Effect struct {
 	Data   []byte   // Store, Bulk; Resize: what was carried to where the block lies now
 	From   uint64   // Bulk: where the data was copied from, 0 if it was not; Resize: where the block lay
 	Zeroed bool     // Alloc: as by calloc
+	Given  bool     // Bulk: it is what the program has read
 	Stack  []uint64 // return addresses, innermost first; of Store and Bulk only if the run is not brief
 	Origin *Origin  // Store: of the value; nil: not known
 	Name   string   // Bulk, Alloc, Free, Resize

@@ -132,3 +132,22 @@ func TestClocks(t *testing.T) {
 		}
 	}
 }
+
+// TestInput: what was read is what was recorded, once; of other input nothing is known.
+func TestInput(t *testing.T) {
+	f, _ := compile(t, "stored.c", "-O0")
+	m := New(f)
+	for more, ok := range []bool{true, false, false} {
+		run := m.Run(Call{Entry: f.funcs["loaded"], Args: []uint64{uint64(more)}, MaxSteps: 1000, Written: func(addr, size uint64) []byte {
+			return binary.LittleEndian.AppendUint64(nil, 3+(addr-f.funcs["cell"]))[:size]
+		}})
+		if ok && (run.Err != nil || run.Result != 3+11+100*(8+2)) || !ok && !errors.Is(run.Err, ErrLibrary) {
+			t.Errorf("%d: %d, %v", more, run.Result, run.Err)
+		}
+	}
+	for name, want := range map[string]uint64{"_ZNSirsERi": 4, "_ZNSi10_M_extractIdEERSiRT_": 8, "_ZNSirsEPFRSiS_E": 0, "_ZNSolsEi": 0, "read": 0} {
+		if got := extracts(name); got != want {
+			t.Errorf("%s takes %d bytes, want %d", name, got, want)
+		}
+	}
+}

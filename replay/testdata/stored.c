@@ -1,7 +1,9 @@
 /* What is stored is read again, and a number that nobody knows is added; so is the time. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/time.h>
 #include <time.h>
+#include <unistd.h>
 
 volatile long cell[2], left[4] = { 1, 20, 300, 4000 };
 
@@ -58,4 +60,16 @@ __attribute__((noinline)) long due(long after)
     return now.tv_sec + after + time(&event.seen);
 }
 
-int main(void) { return stored(1, 2) + timed() + due(3); }
+/* It reads what was recorded; and to a place of its own, or to the same place once more, if it is asked to. */
+__attribute__((noinline)) long loaded(int more)
+{
+    long own;
+    long read_by = read(0, (void *)&cell[0], 8) + fread((void *)&cell[1], 4, 2, stdin);
+    if (more == 1)
+        read_by += fread(&own, 8, 1, stdin);
+    if (more == 2)
+        read_by += read(0, (void *)&cell[0], 8);
+    return cell[0] + cell[1] + read_by * 100;
+}
+
+int main(void) { return stored(1, 2) + timed() + due(3) + loaded(0); }

@@ -206,9 +206,9 @@ func instead(k float64) (out []float64) {
 }
 
 // does: what an instruction calls does something to memory. Else it is called for what it returns, and what its caller would do
-// without that is not known.
+// without that is not known; and what the program has read it was given.
 func (r *Rerun) does(s *replay.Site) bool {
-	return slices.ContainsFunc(r.was.Effects, func(e replay.Effect) bool { return within(&e, s.PC) })
+	return slices.ContainsFunc(r.was.Effects, func(e replay.Effect) bool { return within(&e, s.PC) && !e.Given })
 }
 
 // handed: a number is an argument of the call.

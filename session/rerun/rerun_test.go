@@ -198,9 +198,9 @@ func TestLikely(t *testing.T) {
 
 // TestDoes: a call that changes no memory is made for what it returns.
 func TestDoes(t *testing.T) {
-	r := &Rerun{was: &replay.Run{Effects: []replay.Effect{{Kind: replay.Store, PC: 900, Stack: []uint64{105, 40}}}}}
-	if !r.does(&replay.Site{PC: 100}) || r.does(&replay.Site{PC: 200}) {
-		t.Error("the call at 100 stores, the one at 200 does not")
+	r := &Rerun{was: &replay.Run{Effects: []replay.Effect{{Kind: replay.Store, PC: 900, Stack: []uint64{105, 40}}, {Kind: replay.Bulk, PC: 305, Given: true}}}}
+	if !r.does(&replay.Site{PC: 100}) || r.does(&replay.Site{PC: 200}) || r.does(&replay.Site{PC: 305}) {
+		t.Error("the call at 100 stores, the one at 200 does not, and what the one at 300 reads is given")
 	}
 }
 
