@@ -28,7 +28,7 @@ func (w bytesWorld) Code(pc uint64) []byte {
 }
 
 func (w bytesWorld) Import(pc uint64) string {
-	names := [...]string{"malloc", "calloc", "realloc", "free", "memcpy", "memset", "memmove", "strlen", "strcpy", "strcmp", "printf", "exit", "strcasecmp", "strchr", "strrchr", "memchr", "strnlen", "strspn", "strpbrk", "strstr", "toupper", "__ctype_b_loc", "pthread_mutex_lock", "snprintf", "vsprintf", "strtol", "time", "strcat"}
+	names := [...]string{"malloc", "calloc", "realloc", "free", "memcpy", "memset", "memmove", "strlen", "strcpy", "strcmp", "printf", "exit", "strcasecmp", "strchr", "strrchr", "memchr", "strnlen", "strspn", "strpbrk", "strstr", "toupper", "__ctype_b_loc", "pthread_mutex_lock", "pthread_mutex_init", "snprintf", "vsprintf", "strtol", "time", "strcat"}
 	if n := pc - 0x50_0000; n < uint64(len(names)) {
 		return names[n]
 	}

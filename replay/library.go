@@ -113,12 +113,24 @@ func (c *cpu) library(name string) {
 		}
 	case "strnlen":
 		result = uint64(len(c.text(a(0), a(1))))
-	case "pthread_mutex_lock", "pthread_mutex_trylock", "pthread_mutex_unlock":
+	case "pthread_mutex_init":
+		result = c.clear(name, 40, ret)
+	case "pthread_mutex_lock", "pthread_mutex_trylock", "pthread_mutex_unlock", "pthread_mutex_destroy":
 		result = c.touch(name, 40, ret)
-	case "pthread_rwlock_rdlock", "pthread_rwlock_wrlock", "pthread_rwlock_unlock":
+	case "pthread_rwlock_init":
+		result = c.clear(name, 56, ret)
+	case "pthread_rwlock_rdlock", "pthread_rwlock_wrlock", "pthread_rwlock_tryrdlock", "pthread_rwlock_trywrlock",
+		"pthread_rwlock_unlock", "pthread_rwlock_destroy":
 		result = c.touch(name, 56, ret)
-	case "pthread_cond_signal", "pthread_cond_broadcast":
+	case "pthread_cond_init":
+		result = c.clear(name, 48, ret)
+	case "pthread_cond_signal", "pthread_cond_broadcast", "pthread_cond_destroy":
 		result = c.touch(name, 48, ret)
+	case "pthread_spin_init", "pthread_mutexattr_init", "pthread_condattr_init":
+		result = c.clear(name, 4, ret)
+	case "pthread_spin_lock", "pthread_spin_trylock", "pthread_spin_unlock", "pthread_spin_destroy",
+		"pthread_mutexattr_settype", "pthread_mutexattr_destroy", "pthread_condattr_destroy":
+		result = 0 // what they write to their object is not recorded, and nobody else reads it
 	case "memcmp", "bcmp":
 		result = compared(c.bytes(a(0), a(2)), c.bytes(a(1), a(2)))
 	case "strlen":
@@ -340,6 +352,12 @@ func extracts(name string) uint64 {
 // else reads: it is recorded as written, with whatever it holds. Nobody waits: a call during which other threads wrote is not executed again.
 func (c *cpu) touch(name string, size, ret uint64) (result uint64) {
 	c.bulk(name, c.reg[rdi], 0, c.bytes(c.reg[rdi], size), ret)
+	return 0
+}
+
+// clear does what a function does that begins such an object. What its attributes make of it matters to the library alone.
+func (c *cpu) clear(name string, size, ret uint64) (result uint64) {
+	c.bulk(name, c.reg[rdi], 0, make([]byte, size), ret)
 	return 0
 }
 

@@ -202,6 +202,19 @@ CALL texts(num a, num b)
     pthread_mutex_unlock(&mutex);
     return sum;
 }
+/* Locks that come and go with what they guard: what lies beside them stays. */
+CALL guarded(num a, num b)
+{
+    struct { num before; pthread_mutex_t mutex; pthread_rwlock_t rwlock; pthread_cond_t cond; pthread_spinlock_t spin; int after; } *g = malloc(sizeof *g);
+    g->before = a, g->after = (int)b;
+    num failed = pthread_mutex_init(&g->mutex, NULL) + pthread_rwlock_init(&g->rwlock, NULL) + pthread_cond_init(&g->cond, NULL) + pthread_spin_init(&g->spin, 0);
+    failed += pthread_mutex_lock(&g->mutex) + pthread_rwlock_tryrdlock(&g->rwlock) + pthread_cond_signal(&g->cond) + pthread_spin_lock(&g->spin);
+    failed += pthread_spin_unlock(&g->spin) + pthread_rwlock_unlock(&g->rwlock) + pthread_mutex_unlock(&g->mutex);
+    failed += pthread_spin_destroy(&g->spin) + pthread_cond_destroy(&g->cond) + pthread_rwlock_destroy(&g->rwlock) + pthread_mutex_destroy(&g->mutex);
+    num sum = g->before * 3 + g->after + failed * 1000;
+    free(g);
+    return sum;
+}
 
 CALL kinds(num a, num b)
 {
@@ -352,7 +365,7 @@ int main(void)
         num a = (num)(s = s * 6364136223846793005ul + 1442695040888963407ul) >> (s >> 59);
         num b = (num)(s = s * 6364136223846793005ul + 1442695040888963407ul) >> (s >> 58);
         SHOW(arith); SHOW(divide); SHOW(narrow); SHOW(bigger); SHOW(choose); SHOW(loops);
-        SHOW(structs); SHOW(chain); SHOW(sorted); SHOW(floats); SHOW(singles); SHOW(chosen); SHOW(arrays); SHOW(deep); SHOW(bits); SHOW(flags); SHOW(locked); SHOW(room); SHOW(texts); SHOW(kinds); SHOW(formats); SHOW(numerals); SHOW(pieces); SHOW(scans); SHOW(sorted_by);
+        SHOW(structs); SHOW(chain); SHOW(sorted); SHOW(floats); SHOW(singles); SHOW(chosen); SHOW(arrays); SHOW(deep); SHOW(bits); SHOW(flags); SHOW(locked); SHOW(room); SHOW(texts); SHOW(guarded); SHOW(kinds); SHOW(formats); SHOW(numerals); SHOW(pieces); SHOW(scans); SHOW(sorted_by);
     }
     return 0;
 }
