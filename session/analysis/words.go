@@ -185,6 +185,9 @@ func (a *Analysis) why(s *faultloc.Suspect, best *faultloc.Evidence, out *report
 			}
 			return fmt.Sprintf("A field that was right until this change is not any more: had %s been stored beside it%s, %s would be gone%s.", a.repair(best.Mends), a.until(best), ofAll(best.Cured, best.Of), harm(best))
 		case faultloc.Flip:
+			if best.Born { // of what is new nothing held before
+				return fmt.Sprintf("From this change on, %s did not hold.", asked(best, out))
+			}
 			if len(out.Contributes) == 1 {
 				return fmt.Sprintf("This change broke %s, which held before.", out.Contributes[0])
 			}
@@ -456,6 +459,12 @@ func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 		}
 		return "it was the last to write to the node"
 	case faultloc.Flip:
+		if e.Born {
+			if e.Flips > 1 {
+				return fmt.Sprintf("from it on %d constraint instances did not hold", e.Flips)
+			}
+			return "from it on a constraint did not hold"
+		}
 		if e.Flips > 1 {
 			return fmt.Sprintf("it turned %d constraint instances from true to false", e.Flips)
 		}
@@ -708,6 +717,14 @@ func origin(o faultloc.Origin) string {
 		return fmt.Sprintf("%s %+d", from, o.By)
 	}
 	return from
+}
+
+// asked names what began to be asked for with what is new, and did not hold.
+func asked(e *faultloc.Evidence, out *report.Suspect) string {
+	if len(out.Contributes) == 1 {
+		return out.Contributes[0]
+	}
+	return report.Plural(e.Flips, "constraint instance", "constraint instances")
 }
 
 // whyDecided tells why a statement is accused that stored nothing itself.
