@@ -28,11 +28,13 @@ func dump(s *Spec) string {
 			if c.Coded.Shift != 0 {
 				fmt.Fprintf(&b, " address >> %d", c.Coded.Shift)
 			}
-			if c.Lo != nil {
-				fmt.Fprintf(&b, " [%s..%s]", show(c.Lo), show(c.Hi))
-			}
-			if c.Cond != nil {
-				fmt.Fprintf(&b, " if %s", show(c.Cond))
+			for _, u := range c.Used {
+				if u.Lo != nil {
+					fmt.Fprintf(&b, " [%s..%s]", show(u.Lo), show(u.Hi))
+				}
+				if u.Cond != nil {
+					fmt.Fprintf(&b, " if %s", show(u.Cond))
+				}
 			}
 			b.WriteByte('\n')
 		}

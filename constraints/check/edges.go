@@ -576,6 +576,7 @@ func (c *checker) noLayout(t *NodeType, pos syntax.Pos) {
 
 // conditionalCells resolves "cells T: f[lo..hi] if e;".
 func (c *checker) conditionalCells() {
+	said := map[*EdgeCell]string{}
 	for _, s := range c.file.Stmts {
 		d, ok := s.(*syntax.Cells)
 		if !ok {
@@ -589,11 +590,13 @@ func (c *checker) conditionalCells() {
 			c.noLayout(t, d.Type.Pos)
 			continue
 		}
-		c.cells(t, d)
+		c.cells(t, d, said)
 	}
 }
 
-func (c *checker) cells(t *NodeType, d *syntax.Cells) {
+// cells resolves one; said is by which name each cell was said something of. What is said of one name again holds as well; of another
+// one, as of a member of what was named, it holds instead.
+func (c *checker) cells(t *NodeType, d *syntax.Cells, said map[*EdgeCell]string) {
 	found := false
 	sc := &scope{checker: c, fieldsOf: t, slots: 1}
 	var lo, hi, cond Expr
@@ -613,7 +616,10 @@ func (c *checker) cells(t *NodeType, d *syntax.Cells) {
 			c.fills(cell, d, lo, hi, cond)
 			continue
 		}
-		cell.Lo, cell.Hi, cell.Cond = lo, hi, cond
+		if said[cell] != d.Field.Name {
+			cell.Used, said[cell] = nil, d.Field.Name
+		}
+		cell.Used = append(cell.Used, Used{lo, hi, cond})
 	}
 	if !found {
 		c.errorf(d.Field.Pos, "`%s` is no pointer of %s that can be an edge%s", d.Field.Name, t.Name, didYouMeanOrList(d.Field.Name, cellNames(t.Edges)))

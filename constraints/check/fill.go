@@ -24,5 +24,9 @@ func (c *checker) fills(cell *EdgeCell, d *syntax.Cells, lo, hi, cond Expr) {
 		c.errorf(d.Field.Pos, "`%s` is no array, nor does it lead to a block of an ARRAY type: leave out the range", d.Field.Name)
 		return
 	}
+	if cell.Fills != nil && cell.Fills.End == 0 {
+		c.errorf(d.Pos, "how far `%s` is in use is said twice", d.Field.Name)
+		return
+	}
 	cell.Fills = &Fill{Lo: lo, Hi: hi, Cond: cond}
 }

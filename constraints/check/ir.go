@@ -86,12 +86,9 @@ type EdgeCell struct {
 	Stride int64         // bytes
 	Coded  coded.Pointer // how the word holds the pointer
 	Elem   *types.Type   // pointee, nil for void
-	// "cells T: child[Lo..Hi] if Cond": which elements are in use, inclusive
-	// (Lo, Hi nil: all of them if Cond holds; Cond nil: always). Expressions
-	// over one Var, slot 0, the node.
-	Lo, Hi Expr
-	Cond   Expr
-	Fills  *Fill // nil: the cell says nothing of what it leads to
+	// Used are the parts that are in use, as "cells T: child[Lo..Hi] if Cond" says of each; none: all is.
+	Used  []Used
+	Fills *Fill // nil: the cell says nothing of what it leads to
 	// Holds is what else has to be in memory for the cell to be in use: the flag of a
 	// std::optional, the index of a std::variant.
 	Holds []Holds
@@ -107,6 +104,10 @@ type EdgeCell struct {
 	InUnion bool
 }
 
+// Used are elements of a cell that are in use: from Lo to Hi, inclusive (nil: all of them), if Cond holds (nil: always).
+// Expressions over one Var, slot 0, the node.
+type Used struct{ Lo, Hi, Cond Expr }
+
 // Span is what lies at the offsets Lo to Hi - 1; empty: nothing.
 type Span struct{ Lo, Hi int64 }
 
@@ -118,7 +119,7 @@ type Holds struct {
 
 // Conditional reports whether elements of the cell may not be in use.
 func (c *EdgeCell) Conditional() bool {
-	return c.Lo != nil || c.Hi != nil || c.Cond != nil || len(c.Holds) > 0
+	return len(c.Used) > 0 || len(c.Holds) > 0
 }
 
 // Element is the element of the cell that begins at an offset of the object; false if none

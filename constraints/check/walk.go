@@ -6,7 +6,9 @@ func Walk(s *Spec, f func(Expr)) {
 	w := walker{f}
 	for _, t := range s.Types {
 		for i := range t.Edges {
-			w.all(t.Edges[i].Lo, t.Edges[i].Hi, t.Edges[i].Cond)
+			for _, u := range t.Edges[i].Used {
+				w.all(u.Lo, u.Hi, u.Cond)
+			}
 			if f := t.Edges[i].Fills; f != nil {
 				w.all(f.Lo, f.Hi, f.Cond)
 			}
@@ -36,7 +38,9 @@ func WalkGuards(s *Spec, f func(Expr)) {
 	w := walker{f}
 	for _, t := range s.Types {
 		for i := range t.Edges {
-			w.all(t.Edges[i].Cond)
+			for _, u := range t.Edges[i].Used {
+				w.all(u.Cond)
+			}
 			if f := t.Edges[i].Fills; f != nil {
 				w.all(f.Cond)
 			}

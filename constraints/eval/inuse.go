@@ -57,8 +57,8 @@ func (e *env) applies(o graph.ObjID, c *check.EdgeCell, elem int64) tri {
 	if len(c.Holds) > 0 || c.Own != (check.Span{}) {
 		r = e.active(c, e.g.CellAddr(o, c, elem))
 	}
-	if r == yes && (c.Cond != nil || c.Lo != nil || c.Hi != nil) {
-		r = e.onNode(o, func() tri { return e.inRange(c.Lo, c.Hi, c.Cond, elem) })
+	if r == yes && len(c.Used) > 0 {
+		r = e.onNode(o, func() tri { return e.inAny(c.Used, elem) })
 	}
 	if r == yes && !e.uses(o, c.Offset+elem*c.Stride) {
 		r = no
@@ -77,13 +77,27 @@ func (e *env) onNode(o graph.ObjID, f func() tri) tri {
 	return r
 }
 
-// inRange tells whether an element is in a range that counts.
-func (e *env) inRange(lo, hi, cond check.Expr, elem int64) tri {
-	r := yes
-	if cond != nil {
-		r = e.eval(cond).tri()
+// inAny tells whether an element is in one of the parts that are in use.
+func (e *env) inAny(parts []check.Used, elem int64) tri {
+	r := no
+	for i := range parts {
+		switch e.inRange(&parts[i], elem) {
+		case yes:
+			return yes
+		case unknown:
+			r = unknown
+		}
 	}
-	for i, bound := range [2]check.Expr{lo, hi} {
+	return r
+}
+
+// inRange tells whether an element is in a part that is in use.
+func (e *env) inRange(u *check.Used, elem int64) tri {
+	r := yes
+	if u.Cond != nil {
+		r = e.eval(u.Cond).tri()
+	}
+	for i, bound := range [2]check.Expr{u.Lo, u.Hi} {
 		if bound == nil || r == no {
 			continue
 		}

@@ -233,6 +233,30 @@ func TestLanguage(t *testing.T) {
 			}
 			w.put8(b+24, uint64(a))
 		}, []string{"c1 X=hack#3: X.up[I] is NULL", "c2 X=hack#3: X.OUTDEGREE is 2", "c3 X=hack#3: X.up[2].up[0] is undefined: X.up[2] is NULL"}},
+		{"one element with a flag of its own, and the other one as well", `struct th { struct th *link[2]; char thread[2]; long key; }; type th;
+			cells th: link[0] if thread[0] == 0; cells th: link[1] if thread[1] == 0;
+			th X; X.INDEGREE <= 1; th X; X.thread[0] == 0 => X.link[0].key < X.key; th X; X.thread[1] == 0 => X.link[1].key > X.key;`, func(w *world) {
+			nodes := []trace.Addr{w.alloc("th", 32, true), w.alloc("th", 32, true), w.alloc("th", 32, true)} // the root between its children
+			for i, x := range nodes {
+				w.put8(x+24, uint64(i))
+			}
+			w.put8(nodes[1], uint64(nodes[0]))
+			w.put8(nodes[1]+8, uint64(nodes[2]))
+			for _, i := range []int{0, 2} { // threads lead back to the root
+				w.put8(nodes[i], uint64(nodes[1]))
+				w.put8(nodes[i]+8, uint64(nodes[1]))
+				w.put4(nodes[i]+16, 0x101)
+			}
+			w.put4(nodes[2]+16, 1) // a thread that is said to be a child
+		}, []string{"c3 X=th#3: X.link[1].key is 1, X.key is 2"}},
+		{"a pointer for two kinds", `struct of { struct of *on; long kind; }; type of; cells of: on if kind == 2; cells of: on if kind == 3;
+			of X; X.INDEGREE == (X.kind == 0 ? 1 : 0);`, func(w *world) {
+			for kind := uint64(1); kind < 4; kind++ { // the first of each two leads to the other one
+				to, from := w.alloc("of", 16, true), w.alloc("of", 16, true)
+				w.put8(from, uint64(to))
+				w.put8(from+8, kind)
+			}
+		}, []string{"c1 X=of#1: X.INDEGREE is 0, X.kind is 0"}},
 		{"not elsewhere", `struct in { long n; struct in *up[1]; long key; }; type in; in X; for I in 0 to X.n - 1, X.up[I] == NULL;`, func(w *world) {
 			w.put8(w.alloc("in", 24, true), 2)
 		}, []string{"c1 X=in#1: X.up[I] is undefined: X.up[I]: the index is outside the array"}},

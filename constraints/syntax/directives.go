@@ -440,7 +440,7 @@ func (p *parser) types() []Ident {
 	return list
 }
 
-// cells reads "cells T: f[lo..hi] [if e];".
+// cells reads "cells T: f[lo..hi] [if e];", or "f[i]" for one element.
 func (p *parser) cells() {
 	c := &Cells{At: At{p.next().pos}}
 	c.Type = p.ident("a type")
@@ -462,7 +462,11 @@ func (p *parser) cells() {
 func (p *parser) cellRange(c *Cells) {
 	p.next()
 	defer p.open(false)()
-	c.Lo = p.expr()
+	if c.Lo = p.expr(); p.tok().is("]") { // a single element
+		p.next()
+		c.Hi = c.Lo
+		return
+	}
 	p.expect("..", "between the two ends of the range")
 	c.Hi = p.expr()
 	p.expect("]", "after the range")

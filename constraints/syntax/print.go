@@ -275,7 +275,10 @@ func pointString(p Point) string {
 
 func cellsString(c *Cells) string {
 	text := fmt.Sprintf("cells %s: %s", c.Type.Name, c.Field.Name)
-	if c.Lo != nil {
+	switch {
+	case c.Lo != nil && c.Hi == c.Lo:
+		text += fmt.Sprintf("[%s]", ExprString(c.Lo))
+	case c.Lo != nil:
 		text += fmt.Sprintf("[%s..%s]", ExprString(c.Lo), ExprString(c.Hi))
 	}
 	if c.Cond != nil {
