@@ -2,7 +2,6 @@ package graph
 
 import (
 	"slices"
-	"sort"
 
 	"mgtrace/constraints/check"
 	"mgtrace/mgpp"
@@ -47,18 +46,11 @@ func (g *Graph) appendRefs(t mgpp.Timestamp, changed []Span, o ObjID, buf []Ref)
 			buf = g.appendRef(buf, r, changed)
 		}
 	}
-	past := b.rare().past
-	if first := len(past); first > 0 {
-		if mgpp.Timestamp(past[first-1].until) > t {
-			first = sort.Search(len(past), func(i int) bool { return mgpp.Timestamp(past[i].until) > t })
-		}
-		for i := first; i < len(past); i++ {
-			if p := &past[i]; mgpp.Timestamp(p.since) <= t {
-				n := len(buf)
-				if buf = g.appendRef(buf, &p.inRef, changed); len(buf) > n {
-					buf[n].Off = g.bytes(p.off)
-				}
-			}
+	past := &b.rare().past
+	for i := past.at(t); i < len(past.list); i = past.next(i+1, t) {
+		p, n := &past.list[i], len(buf)
+		if buf = g.appendRef(buf, &p.inRef, changed); len(buf) > n {
+			buf[n].Off = g.bytes(p.off)
 		}
 	}
 	return buf

@@ -16,7 +16,7 @@ func (g *Graph) AdvanceSlowly() {
 func (g *Graph) Pending() *Changes { return &g.pending }
 
 // Past is how many edges that led to an object are known.
-func (g *Graph) Past(o ObjID) int { return len(g.objs.at(o).rare().past) }
+func (g *Graph) Past(o ObjID) int { return len(g.objs.at(o).rare().past.list) }
 
 // Apart reports whether nodes that calls make have lain apart so far.
 func (g *Graph) Apart() bool { return !g.members.tangled() }

@@ -95,7 +95,7 @@ type object struct {
 type more struct {
 	short   bool       // it is among Graph.short
 	owners  trace.Addr // of the count of its owners, see Counting; 0: the object ends with its block
-	past    []pastRef  // by until
+	past    pasts
 	resizes []resize
 	inTimes []mgpp.Timestamp // when its in-edges changed; not kept while anything may be put off
 }
@@ -148,13 +148,6 @@ type inRef struct {
 const notNear = 1<<16 - 1
 
 func (r *inRef) ref() ref { return ref{r.from, int32(r.cell), r.elem} }
-
-// pastRef is a pointer cell that led to an object in [since, until).
-type pastRef struct {
-	inRef
-	until uint32
-	off   offset
-}
 
 // offset is where in an object a pointer leads to. From firstFar on it is a number of Graph.far.
 type offset uint32

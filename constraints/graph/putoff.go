@@ -51,8 +51,9 @@ func (g *Graph) writesCanWait() bool {
 // forget gives up the edges that led to an object before the last Follow: the head of a list that is pushed to
 // has had one for each of its nodes, and nobody asks for them as long as nothing is broken.
 func (g *Graph) forget(m *more) {
-	if n := len(m.past); n > 0 && g.put.on && g.following && mgpp.Timestamp(m.past[n-1].until) <= g.since {
-		m.past, g.put.lost = m.past[:0], true
+	if n := len(m.past.list); n > 0 && g.put.on && g.following && mgpp.Timestamp(m.past.list[n-1].until) <= g.since {
+		m.past.clear()
+		g.put.lost = true
 	}
 }
 

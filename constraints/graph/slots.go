@@ -187,15 +187,9 @@ func (g *Graph) Edges(o ObjID, fields []check.Field, t mgpp.Timestamp) (n int64,
 	if t == g.now {
 		return n, true
 	}
-	for past := b.rare().past; len(past) > 0; past = past[:len(past)-1] {
-		r := &past[len(past)-1]
-		if mgpp.Timestamp(r.until) <= t {
-			break
-		}
-		if mgpp.Timestamp(r.since) > t {
-			continue
-		}
-		k, plain := g.edges(b, &r.inRef, fields)
+	past := &b.rare().past
+	for i := past.at(t); i < len(past.list); i = past.next(i+1, t) {
+		k, plain := g.edges(b, &past.list[i].inRef, fields)
 		if !plain {
 			return 0, false
 		}
@@ -354,7 +348,7 @@ func (g *Graph) unlink(s *slot, t mgpp.Timestamp) {
 	if mgpp.Timestamp(gone.since) < t {
 		m := d.toRare()
 		g.forget(m)
-		m.past = append(m.past, pastRef{gone, uint32(t), s.off})
+		m.past.add(pastRef{gone, uint32(t), s.off})
 	}
 	g.inChanged(d, t)
 	last := len(d.in) - 1
