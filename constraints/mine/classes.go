@@ -136,7 +136,7 @@ func (f *family) laws(others []*portrait) (out []*candidate) {
 // shape: nodes hang on one another once, and do not dangle.
 func (f *family) shape(c *class) {
 	c.add("hangs once", "at most one of "+f.edges+" leads to a node", fmt.Sprintf("X.INDEGREE(%s) <= 1", f.edges))
-	c.add("dangling", "every pointer to a node leads to one that is alive", "X.DANGLING == 0")
+	c.add("dangling", "every edge leads to a node that is alive", "X.DANGLING == 0")
 }
 
 // ways: what leads up leads back, and down again.

@@ -244,9 +244,28 @@ func (m *maker) pointers(s shape) {
 		}
 	}
 	if !lost && len(own) > 0 {
-		m.add("dangling", "every pointer to a node leads to one that is alive", "X.DANGLING == 0")
+		m.add("dangling", "every edge leads to a node that is alive", "X.DANGLING == 0")
 	}
+	m.alive(own)
 	m.nullTogether(s)
+}
+
+// alive: what hangs on a node besides its edges, of another type, is there. Degrees and X.DANGLING are about edges alone.
+func (m *maker) alive(own []*link) {
+	for _, l := range m.links {
+		led := 0
+		for _, n := range l.to {
+			led += n
+		}
+		if !l.edge || l.union || l.count != 1 || l.set == 0 || l.lost > 0 || led != l.set || slices.Contains(own, l) {
+			continue
+		}
+		formula := fmt.Sprintf("(X.%s).EXISTS == TRUE", l.name)
+		if l.null > 0 {
+			formula = fmt.Sprintf("X.%s == NULL or %s", l.name, formula)
+		}
+		m.add("alive "+l.name, "what "+l.name+" leads to is alive", formula).because("nonnull " + l.name).need = 8
+	}
 }
 
 // nullTogether: two pointers, one of which is NULL only if the other is.

@@ -362,20 +362,6 @@ func conditions(p *portrait, l *link) []string {
 	return out
 }
 
-// sentinels looks for static objects of a node type that pointers lead to instead of
-// NULL.
-func (m *mining) sentinels(t *trial) []string {
-	var out []string
-	for _, v := range m.run.Globals {
-		for _, n := range t.spec.Types {
-			if v.Type != nil && !n.Array && !strings.Contains(m.head.given, "nil ::"+v.Name+";") && sameStruct(v.Type, n.Layout) && m.pointsTo(t, n, v, 1) {
-				out = append(out, fmt.Sprintf("nil ::%s;", v.Name))
-			}
-		}
-	}
-	return out
-}
-
 // laws looks for what holds on top of the shapes.
 func (m *mining) laws(ctx context.Context) error {
 	m.run.progress("trying laws")

@@ -12,6 +12,39 @@ import (
 	"mgtrace/types"
 )
 
+// sentinels looks for static objects of a node type, or of a member of one, that pointers lead to instead of
+// NULL. One of a member may be the head of a ring as well, which leads on to the nodes that lead there.
+func (m *mining) sentinels(t *trial) (out []string) {
+	for _, v := range m.run.Globals {
+		if v.Type == nil || strings.Contains(m.head.given, "nil ::"+v.Name+";") {
+			continue
+		}
+		if slices.ContainsFunc(t.spec.Types, func(n *check.NodeType) bool {
+			is := sameStruct(v.Type, n.Layout) || memberOf(v.Type, n.Layout, "") != "" && m.leadsNowhere(v)
+			return is && !n.Array && m.pointsTo(t, n, v, 1)
+		}) {
+			out = append(out, fmt.Sprintf("nil ::%s;", v.Name))
+		}
+	}
+	return out
+}
+
+// leadsNowhere reports whether the pointers of a static object to its own kind were NULL, or led to itself, whenever the run was looked at.
+func (m *mining) leadsNowhere(v check.Variable) bool {
+	lo := m.run.Bias + trace.Addr(v.Addr)
+	for _, s := range v.Type.Scalars() {
+		if s.Type == nil || s.Type.Kind != types.Pointer || !sameStruct(s.Type.Elem, v.Type) {
+			continue
+		}
+		for _, at := range times(m.looks) {
+			if to, known := mgpp.Number(m.run.History.At(at), lo+trace.Addr(s.Offset), int(s.Size)); !known || to != 0 && trace.Addr(to)-lo >= trace.Addr(v.Type.Size) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // embedded looks for members of one type that are of another, and that nodes of that
 // point to: they are nodes too, such as the head of a ring.
 func (m *mining) embedded() []string {
