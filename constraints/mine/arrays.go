@@ -29,6 +29,8 @@ type table struct {
 	far map[string]bool
 	// masks says of numbers of the node whether each was one less than the number of elements, and that a power of two.
 	masks map[string]bool
+	// short are the numbers of the node that are not how many elements of pointers are in use: one of these lay behind so many.
+	short map[string]bool
 }
 
 // maxTables bounds the arrays of a type that laws are made of.
@@ -232,7 +234,7 @@ func (m *mining) measure(t *trial, of *check.NodeType, a *table) {
 	if a.block == "" || err != nil || a.elem.Size <= 0 {
 		return
 	}
-	a.far, a.masks = map[string]bool{}, map[string]bool{}
+	a.far, a.masks, a.short = map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, at := range times(m.looks) {
 		v := m.run.History.At(at)
 		for _, o := range t.graph.Live(of, at, nil) {
@@ -242,6 +244,7 @@ func (m *mining) measure(t *trial, of *check.NodeType, a *table) {
 				a.room = max(a.room, count)
 				a.beyond(v, n.Start+trace.Addr(to.Offset), count)
 				a.masked(v, t.graph.Object(o).Addr, of.Layout, count)
+				a.behind(v, t.graph.Object(o).Addr, of.Layout, n.Start+trace.Addr(to.Offset), count)
 			}
 		}
 	}
@@ -269,6 +272,24 @@ func (a *table) masked(v mgpp.View, node trace.Addr, of *types.Type, count int64
 			n, ok := word(v, node+trace.Addr(s.Offset), s.Type.Size)
 			was, known := a.masks[f[1:]]
 			a.masks[f[1:]] = ok && n+1 == uint64(count) && n&(n+1) == 0 && n >= leastMask && (was || !known)
+		}
+	}
+}
+
+// behind notes which numbers of a node are less than the place of a pointer in a block that is not NULL, or as much.
+func (a *table) behind(v mgpp.View, node trace.Addr, of *types.Type, first trace.Addr, count int64) {
+	last := int64(-1)
+	for i := min(count, maxMeasured) - 1; i > last && a.elem.Kind == types.Pointer; i-- {
+		if n, ok := word(v, first+trace.Addr(8*i), 8); ok && n != 0 {
+			last = i
+		}
+	}
+	for _, s := range of.Scalars() {
+		if s.Type == nil || last < 0 || s.BitSize > 0 || s.Size > 8 {
+			continue
+		}
+		if n, ok := word(v, node+trace.Addr(s.Offset), s.Size); ok && n <= uint64(last) {
+			a.short[s.Path] = true
 		}
 	}
 }
@@ -427,6 +448,17 @@ type size struct {
 	field *field // nil: another
 	count int64  // of a member; 0: another
 	mask  bool   // the field is the index of the last element
+}
+
+// modulus is what numbers are taken modulo, by an array of so many elements.
+func (n size) modulus() *modulus {
+	switch {
+	case n.field == nil:
+		return &modulus{more: float64(n.count)}
+	case n.mask:
+		return &modulus{text: "H." + n.field.name, more: 1}
+	}
+	return &modulus{text: "H." + n.field.name}
 }
 
 // of says which elements of an array these are.
@@ -654,7 +686,7 @@ func (m *maker) chained(a *table, target *portrait, sizes []size) {
 	for _, l := range target.own() {
 		for _, f := range target.fields {
 			for _, n := range sizes {
-				if l.array || !integer(f.typ) || len(f.values) < 8 {
+				if l.array || !integer(f.typ) || len(f.values) < 8 || n.field != nil && !n.mask && a.short[n.field.name] {
 					continue
 				}
 				by := strings.Replace(n.text, "X.", "H.", 1)
@@ -663,8 +695,10 @@ func (m *maker) chained(a *table, target *portrait, sizes []size) {
 				if n.count > 0 {
 					head = ""
 				}
-				c.Text = fmt.Sprintf("%s%s X;  X.%s != NULL => X.%s.%s %% %s == X.%s %% %s;", head, target.name(), l.name, l.name, f.name, by, f.name, by)
-				c.need = 8
+				c.left, c.right = fmt.Sprintf("X.%s.%s", l.name, f.name), "X."+f.name
+				c.Text = fmt.Sprintf("%s%s X;  X.%s != NULL => %s %% %s == %s %% %s;", head, target.name(), l.name, c.left, by, c.right, by)
+				c.holds, c.need = relations["=="], 2 // in two buckets at least: numbers of which all are in one say nothing
+				c.modulo = n.modulus()
 			}
 		}
 	}

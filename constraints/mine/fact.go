@@ -44,7 +44,7 @@ func (c *candidate) untrue() bool {
 // sample keeps an instance: the nodes that are bound, and of a comparison the
 // operands.
 func (c *candidate) sample(i eval.Instance, args []eval.Arg) {
-	var a, b float64
+	var a, b, by float64
 	found := 0
 	for _, x := range args {
 		if c.holds == nil && c.distance == "" {
@@ -53,6 +53,8 @@ func (c *candidate) sample(i eval.Instance, args []eval.Arg) {
 		v, ok := number(x.Value)
 		switch {
 		case !ok:
+		case c.modulo != nil && x.Text == c.modulo.text:
+			by = v
 		case c.distance != "" && x.Text == c.distance:
 			a, found = v, 3
 		case x.Text == c.left && found&1 == 0:
@@ -65,8 +67,12 @@ func (c *candidate) sample(i eval.Instance, args []eval.Arg) {
 		c.seen, c.pairs = map[eval.Instance]bool{}, map[pair]bool{}
 	}
 	c.seen[i] = true
+	p := pair{of: i, values: [2]float64{a, b}}
+	if m := c.modulo; m != nil { // what two numbers are in other nodes as well is no further evidence
+		p = pair{whole: p.values, values: [2]float64{math.Mod(a, by+m.more), math.Mod(b, by+m.more)}}
+	}
 	if found == 3 {
-		c.pairs[pair{i, [2]float64{a, b}}] = true
+		c.pairs[p] = true
 	}
 }
 
@@ -143,10 +149,17 @@ func (c *candidate) weigh() {
 	}
 }
 
+// modulus is what both operands of a comparison are taken modulo: an operand, "" if it is none, and more.
+type modulus struct {
+	text string
+	more float64
+}
+
 // pair is a sighting of a comparison: the values of its operands for some nodes.
 type pair struct {
 	of     eval.Instance
 	values [2]float64
+	whole  [2]float64 // what these are the remainders of
 }
 
 // justified says whether the evidence is enough, and else what it lacks.

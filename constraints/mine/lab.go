@@ -23,6 +23,7 @@ type candidate struct {
 	// would satisfy it. nil: by the number of different instances alone.
 	left, right string
 	holds       func(a, b float64) bool
+	modulo      *modulus // nil: the operands are compared as they are
 	distance    string   // of an order of two pointers: their difference as written. It is judged by how many different ones were seen
 	share       float64  // of all nodes that satisfy its body, guard or not; 0: it is not judged by that
 	need        int      // different instances that make it more than an accident; 0: enough

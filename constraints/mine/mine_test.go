@@ -21,7 +21,7 @@ func sightings(op string, values ...[2]float64) *candidate {
 	for i, v := range values {
 		of := eval.Instance{Nodes: [4]graph.ObjID{graph.ObjID(i + 1)}}
 		c.seen[of] = true
-		c.pairs[pair{of, v}] = true
+		c.pairs[pair{of: of, values: v}] = true
 		c.Held++
 	}
 	c.weigh()
@@ -49,6 +49,34 @@ func TestWeigh(t *testing.T) {
 		{"none", "<", nil, false},
 	} {
 		if ok, why := sightings(c.op, c.values...).justified(); ok != c.want {
+			t.Errorf("%s: justified %v (%s)", c.name, ok, why)
+		}
+	}
+}
+
+// TestWeighRemainders: that those of a chain are in one bucket is said by numbers that are in several, each counted once.
+func TestWeighRemainders(t *testing.T) {
+	var hashes, multiples, few [][2]float64
+	for i := range 12 {
+		x := float64(i * 7)
+		hashes = append(hashes, [2]float64{x, x + 8})
+		multiples = append(multiples, [2]float64{x * 8, (x + 5) * 8})
+		few = append(few, [2]float64{float64(i % 2), float64(8 + i%2)})
+	}
+	for _, c := range []struct {
+		name   string
+		values [][2]float64
+		want   bool
+	}{{"hashes", hashes, true}, {"multiples of the length", multiples, false}, {"two numbers in many nodes", few, false}} {
+		x := &candidate{left: "X.next.hash", right: "X.hash", holds: relations["=="], modulo: &modulus{text: "H.mask", more: 1}, need: 2}
+		for i, v := range c.values {
+			x.sample(eval.Instance{Nodes: [4]graph.ObjID{graph.ObjID(i + 1)}}, []eval.Arg{{Text: x.left, Value: fmt.Sprint(v[0])}, {Text: "H.mask", Value: "7"}, {Text: x.right, Value: fmt.Sprint(v[1])}})
+			x.Held++
+		}
+		if x.weigh(); len(x.seen) != len(c.values) {
+			t.Errorf("%s: %d instances", c.name, len(x.seen))
+		}
+		if ok, why := x.justified(); ok != c.want {
 			t.Errorf("%s: justified %v (%s)", c.name, ok, why)
 		}
 	}
@@ -649,6 +677,27 @@ type table; ARRAY slots_array OF unsigned short;`)
 	}
 	if want := []string{"X.used: X.used - 1", "(X.mask + 1): X.mask"}; !slices.Equal(got, want) {
 		t.Errorf("%q, not %q", got, want)
+	}
+}
+
+// TestBehind: a number is not how many buckets there are where one lies behind so many.
+func TestBehind(t *testing.T) {
+	w := graphtest.New(t, `struct item { struct item *next; long hash; };
+struct table { int size, bits; struct item **slots; };
+type table; type item; ARRAY slots_array OF item *;`)
+	w.Alloc("table", 0x1000, 16)
+	w.Alloc("slots_array", 0x2000, 64)
+	w.Alloc("item", 0x3000, 16)
+	w.Put(0x1000, 8, 8|3<<32)
+	w.Put(0x1008, 8, 0x2000)
+	for i := range 8 {
+		w.Put(trace.Addr(0x2000+8*i), 8, map[bool]uint64{true: 0x3000}[i == 3])
+	}
+	w.G.Advance()
+	m := mining{run: &Run{History: w.H}, looks: []moment{{at: w.H.Now()}}}
+	a := &table{name: "slots", elem: &types.Type{Kind: types.Pointer, Size: 8}, block: "slots_array"}
+	if m.measure(&trial{spec: w.G.Spec(), graph: w.G}, w.G.Spec().Types[0], a); a.short["size"] || !a.short["bits"] {
+		t.Errorf("too small are %v, want bits alone", a.short)
 	}
 }
 
