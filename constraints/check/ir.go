@@ -428,11 +428,12 @@ type Local struct {
 	Pos    syntax.Pos
 }
 
-// Nil is a sentinel: a global's address, or for "nil T.sentinel" the value of that field.
+// Nil is a sentinel: a global's address, or for "nil T.sentinel" the value of that field, or the
+// field itself where that is a structure, as the head of a ring is.
 type Nil struct {
 	Global string
-	Addr   uint64 // virtual address in the file; Global only
-	Size   int64
+	Addr   uint64    // virtual address in the file; Global only
+	Size   int64     // of the global or the structure in bytes; 0: the field is a pointer
 	Type   *NodeType // "nil T.f": a sentinel node that hangs off every T
 	Place  *Place
 	Pos    syntax.Pos

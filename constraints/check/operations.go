@@ -170,6 +170,9 @@ func (c *checker) sentinel(s *syntax.Nil) {
 		return
 	}
 	n.Type, n.Place = t, x.place
+	if x.typ.Kind == types.Struct {
+		n.Size = x.typ.Size
+	}
 	c.spec.Nils = append(c.spec.Nils, n)
 }
 

@@ -57,11 +57,14 @@ type env struct {
 
 const unbound = math.MinInt64
 
-// nilNode is a node that stands for NULL.
+// nilNode is a node that stands for NULL, or a member of one.
 type nilNode struct {
-	node mgpp.NodeID
-	obj  graph.ObjID
+	node   mgpp.NodeID // 0: none, where a member lies in an object in static memory or on a stack
+	obj    graph.ObjID
+	lo, hi trace.Addr // of a member, half-open; hi 0: the whole node
 }
+
+func (n nilNode) within(a trace.Addr) bool { return n.hi == 0 || a >= n.lo && a < n.hi }
 
 func newEnv(c *Checker, v mgpp.View) *env {
 	e := &env{c: c, g: c.g, held: c.held}
@@ -494,11 +497,11 @@ func (e *env) isNil(tgt mgpp.Target) bool {
 	if e.g.IsNil(tgt.Value) {
 		return true
 	}
-	if !e.c.fieldNils || tgt.State != mgpp.Points {
+	if !e.c.fieldNils || tgt.State != mgpp.Points && tgt.State != mgpp.Wild {
 		return false
 	}
 	for _, n := range e.sentinels() {
-		if n.node == tgt.Node && (n.obj == 0 || n.obj == e.g.ObjectOf(e.t, tgt, e.g.Object(n.obj).Type)) {
+		if n.node == tgt.Node && n.within(trace.Addr(tgt.Value)) && (n.obj == 0 || n.obj == e.g.ObjectOf(e.t, tgt, e.g.Object(n.obj).Type)) {
 			return true
 		}
 	}
@@ -518,9 +521,15 @@ func (e *env) sentinels() []nilNode {
 		}
 		off := graph.StaticOffset(n.Place)
 		for _, o := range e.holders(n.Type) {
+			if n.Size > 0 {
+				b := e.g.Object(o)
+				lo := b.Addr + trace.Addr(off)
+				found = append(found, nilNode{node: b.Host, lo: lo, hi: lo + trace.Addr(n.Size)})
+				continue
+			}
 			tgt := e.v.Target(e.g.Object(o).Addr+trace.Addr(off), coded.Plain)
 			if tgt.State == mgpp.Points {
-				found = append(found, nilNode{tgt.Node, e.g.Resolve(e.t, tgt, nil, n.Type)})
+				found = append(found, nilNode{node: tgt.Node, obj: e.g.Resolve(e.t, tgt, nil, n.Type)})
 			}
 		}
 	}
@@ -536,6 +545,9 @@ func (e *env) recordNils() {
 			continue
 		}
 		e.rec.dep(Dep{Kind: DepPopulation, Type: n.Type.Index})
+		if n.Size > 0 {
+			continue // it lies where its holder lies
+		}
 		for _, o := range e.holders(n.Type) {
 			e.rec.dep(Dep{Kind: DepBytes, Addr: e.g.Object(o).Addr + trace.Addr(graph.StaticOffset(n.Place)), Size: 8})
 		}
@@ -564,7 +576,7 @@ func (e *env) isSentinel(o graph.ObjID) bool {
 	}
 	if e.c.fieldNils {
 		for _, n := range e.sentinels() {
-			if n.node == b.Host && (n.obj == 0 || n.obj == o) {
+			if n.node == b.Host && n.within(b.Addr) && (n.obj == 0 || n.obj == o) {
 				return true
 			}
 		}

@@ -38,6 +38,30 @@ func (w *world) heads() (array trace.Addr, items []trace.Addr) {
 	return array, items
 }
 
+// nodes in a ring that closes in a member of what holds it.
+const queued = `struct qnode { struct qnode *next, *prev; long key; }; struct queue { long count, total; struct qnode head; };
+type qnode; type queue; nil queue.head;
+qnode.SUM; qnode X; X.SUM = X.key + (X.next).SUM;
+back: qnode X; X.next != NULL => X.next.prev == X;
+sum:  queue Q; Q.total == (Q.head.next).SUM;
+`
+
+func (w *world) queue(n int) (q trace.Addr, nodes []trace.Addr) {
+	q = w.alloc("queue", 40, true)
+	last := q + 16
+	for i := range n {
+		x := w.alloc("qnode", 24, true)
+		w.put8(last, uint64(x))
+		w.put8(x+8, uint64(last))
+		w.put8(x+16, uint64(i+1))
+		w.put8(q+8, uint64((i+1)*(i+2)/2))
+		nodes, last = append(nodes, x), x
+	}
+	w.put8(last, uint64(q)+16)
+	w.put8(q+24, uint64(last))
+	return q, nodes
+}
+
 // a list of nodes linked both ways; what lacks is NULL.
 func (w *world) dlist(n int) []trace.Addr {
 	var a []trace.Addr
@@ -92,6 +116,18 @@ func TestLanguage(t *testing.T) {
 		}, []string{"c1 X=dnode#1: there is no dnode Y with X.next == Y: X.next is dangling 0x10030 (dnode#2 is freed)"}},
 		{"division by zero", dnode + `dnode X; 6 / X.key == 2;`, func(w *world) { w.dlist(1) },
 			[]string{"c1 X=dnode#1: 6 / X.key == 2 is undefined: 6 / X.key: division by zero"}},
+		{"the head in what holds a ring stands for NULL", queued, func(w *world) { w.queue(3) }, nil},
+		{"a ring that goes past its head", queued, func(w *world) {
+			q, nodes := w.queue(3)
+			w.put8(nodes[1], uint64(q)) // the count lies there, and no node
+		}, []string{
+			"back X=qnode#2: X.next.prev is undefined: X.next does not lead to a node of that type",
+			"sum Q=queue#1: (Q.head.next).SUM is undefined: X.next does not lead to a node of that type",
+		}},
+		{"a node that a ring has lost", queued, func(w *world) {
+			q, nodes := w.queue(3)
+			w.put8(nodes[1], uint64(q)+16)
+		}, []string{"sum Q=queue#1: Q.total is 6, (Q.head.next).SUM is 3"}},
 		{"unsigned compare", dnode + `dnode X; X.n > 5;`, func(w *world) {
 			a := w.dlist(1)
 			w.put4(a[0]+4, 0xffffffff)

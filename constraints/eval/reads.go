@@ -38,7 +38,7 @@ func (c *Checker) reads() []graph.Reads {
 		}
 	})
 	for i := range c.spec.Nils {
-		if n := &c.spec.Nils[i]; n.Type != nil && n.Place != nil {
+		if n := &c.spec.Nils[i]; n.Type != nil && n.Place != nil && n.Size == 0 {
 			off := graph.StaticOffset(n.Place)
 			r[n.Type.Index].Spans = append(r[n.Type.Index].Spans, [2]int64{off, off + 8})
 		}

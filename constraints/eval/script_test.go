@@ -424,7 +424,26 @@ red:   rb X, Y; X.red == 1 and X -> Y => Y.red != 1;
 up:    rb X, Y; X.left == Y or X.right == Y => Y.parent == X;
 in:    rb X; X.INDEGREE <= 1;
 `, []shape{{"rb", 32, []uint64{8, 16, 24}, []uint64{0, 4}, false}, {"head", 16, []uint64{0, 8}, nil, false}}},
+	"ring": {ringed, []shape{{"node", 24, []uint64{0, 8}, []uint64{16, 20}, false}, {"queue", 32, []uint64{8, 16}, []uint64{0, 24}, false}}},
+	"embedded ring": {ringed + `
+embed node in queue at head;
+all: node X; X.n < 3;
+`, []shape{{"node", 24, []uint64{0, 8}, []uint64{16, 20}, false}, {"queue", 32, []uint64{8, 16}, []uint64{0, 24}, false}}},
 }
+
+// ringed is the specification of lists that close in a member of what holds them.
+const ringed = `
+struct node { struct node *next, *prev; int key; int n; };
+struct queue { long count; struct node head; };
+type node; type queue;
+nil queue.head;
+node.LEN; node X; X.LEN = (X.next).LEN + 1;
+back:  node X; X.next != NULL => X.next.prev == X;
+len:   queue Q; (Q.head.next).LEN <= Q.count;
+in:    node X; X.INDEGREE <= 1 or X.n == 2;
+acyc:  node X, Y; X ->>(next) Y => Y !->>(next) X;
+reach: forall node X; exists queue Q; X.key == 2 => Q ->> X;
+`
 
 // roots is the specification with a declared object, which leads to the list
 // that counts.
@@ -495,8 +514,11 @@ func newScript(tb testing.TB, name string, seed uint64) *script {
 		}
 	}
 	defined.inner = name == "stack" || name == "pushed"
-	if name == "unread" {
+	switch name {
+	case "unread":
 		defined.wild = 3 // pointers into the middle read what else is unread
+	case "ring", "embedded ring":
+		defined.wild = 2 // or lead to the queue's head
 	}
 	if len(defined.spec.Globals) > 0 {
 		head := &shape{"", 16, []uint64{0}, []uint64{8}, false}

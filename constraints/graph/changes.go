@@ -452,7 +452,7 @@ func (g *Graph) markTargets(v mgpp.View, o ObjID, mask uint64, c *Changes) {
 func (g *Graph) sentinelCell(b *object, mask uint64) bool {
 	for i := range g.spec.Nils {
 		n := &g.spec.Nils[i]
-		if n.Type == nil || n.Type != b.Type || n.Place == nil {
+		if n.Type == nil || n.Type != b.Type || n.Place == nil || n.Size > 0 {
 			continue
 		}
 		off := StaticOffset(n.Place)
