@@ -88,7 +88,9 @@ func survey(r *Run, g *graph.Graph) *terrain {
 			alive--
 		}
 		t.changes, t.alive = append(t.changes, at), append(t.alive, alive)
-		t.by[op.Thread] = append(t.by[op.Thread], at)
+		if op.Name != trace.UnseenWrite { // nobody saw whose it was
+			t.by[op.Thread] = append(t.by[op.Thread], at)
+		}
 		fn, ok := funcs[op.PC]
 		if !ok {
 			fn = r.FuncOf(op.PC)
