@@ -215,8 +215,15 @@ func (b *backward) condition() int {
 
 // compared is where that comes from which the last condition compared.
 func (b *backward) compared() (place []*source) {
-	for k := b.condition(); k > 0 && k+1 < len(b.back); {
-		k++
+	if k := b.condition(); k > 0 {
+		return b.flags(k)
+	}
+	return nil
+}
+
+// flags is where that comes from by which the flags were set that instruction k of the way finds.
+func (b *backward) flags(k int) (place []*source) {
+	for k++; k < len(b.back); k++ {
 		in, err := x86.Disassembled(b.w.Code(b.back[k].pc))
 		switch {
 		case err != nil:
@@ -227,25 +234,29 @@ func (b *backward) compared() (place []*source) {
 			return nil
 		}
 		for _, arg := range in.Args[:2] {
-			var x whence
-			switch arg := arg.(type) {
-			case x86asm.Reg:
-				if n, _, _, ok := general(arg); ok {
-					x = b.register(x86.Reg(n), k)
-				}
-			case x86asm.Mem:
-				o, _ := b.back[k].Operand()
-				if at, known, where := b.address(&o, k); known {
-					x = b.load(at, in.MemBytes, where, k)
-				}
-			}
-			if x.source != nil && !slices.Contains(place, x.source) {
+			if x, _ := b.operand(&in, arg, k); x.source != nil && !slices.Contains(place, x.source) {
 				place = append(place, x.source)
 			}
 		}
 		return place
 	}
 	return nil
+}
+
+// operand is what an operand of instruction k of the way held, and how many bytes of that are meant.
+func (b *backward) operand(in *x86asm.Inst, arg x86asm.Arg, k int) (x whence, size int) {
+	switch arg := arg.(type) {
+	case x86asm.Reg:
+		if n, size, high, ok := general(arg); ok && !high {
+			return b.register(x86.Reg(n), k), size
+		}
+	case x86asm.Mem:
+		o, _ := b.back[k].Operand()
+		if at, known, where := b.address(&o, k); known {
+			return b.load(at, in.MemBytes, where, k), in.MemBytes
+		}
+	}
+	return x, 0
 }
 
 // followed is where that comes from what the instruction needed.
@@ -428,7 +439,7 @@ func (b *backward) result(r x86.Reg, d int) (x whence) {
 	return b.plain(r, d)
 }
 
-// plain is what instructions leave of which no derivation is told: a number, what is shifted to the left (so numbers of elements become
+// plain is what instructions leave of which no derivation is told: a number, a narrow one that is made wide, what is shifted to the left (so numbers of elements become
 // offsets), and the stack pointer beside what is pushed and popped.
 func (b *backward) plain(r x86.Reg, d int) (x whence) {
 	in, err := x86.Disassembled(b.w.Code(b.back[d].pc))
@@ -445,20 +456,61 @@ func (b *backward) plain(r x86.Reg, d int) (x whence) {
 		p := b.register(r, d)
 		return whence{value: p.value + by, known: p.known}
 	}
+	if n != int(r) {
+		return x
+	}
+	if how := b.flagged(in.Op, d); how != nil {
+		return whence{source: how}
+	}
+	if in.Op == x86asm.MOVZX || in.Op == x86asm.MOVSX { // 4 bytes to 8 are derived
+		p, from := b.operand(&in, in.Args[1], d)
+		return whence{extended(p.value, from, size, in.Op == x86asm.MOVSX), p.known && size >= 4, p.source}
+	}
 	imm, is := in.Args[1].(x86asm.Imm)
-	if !is || n != int(r) {
+	if !is {
 		return x
 	}
 	switch {
 	case in.Op == x86asm.SHL && size == 8:
 		p := b.register(r, d)
 		return whence{p.value << uint64(imm), p.known, p.source}
+	case in.Op == x86asm.SAR && size == 8: // a difference of pointers becomes a number of elements
+		p := b.register(r, d)
+		return whence{uint64(int64(p.value) >> uint64(imm)), p.known, p.source}
+	case in.Op == x86asm.XOR && imm == 1: // what was asked is denied
+		p := b.register(r, d)
+		return whence{p.value ^ 1, p.known && size >= 4, p.source}
 	case in.Op == x86asm.MOV && size == 8:
 		return whence{value: uint64(imm), known: true}
 	case in.Op == x86asm.MOV && size == 4:
 		return whence{value: uint64(uint32(imm)), known: true}
 	}
 	return x
+}
+
+// flagged is where that comes from what instruction d of the way makes of flags, nil if it makes nothing of them.
+func (b *backward) flagged(op x86asm.Op, d int) (s *source) {
+	switch op {
+	case x86asm.SETA, x86asm.SETAE, x86asm.SETB, x86asm.SETBE, x86asm.SETE, x86asm.SETG, x86asm.SETGE, x86asm.SETL, x86asm.SETLE, x86asm.SETNE, x86asm.SETNS, x86asm.SETS:
+		for _, p := range b.flags(d) {
+			s = joined(s, p)
+		}
+	}
+	return s
+}
+
+// extended is a number of from bytes in a register of which size are written.
+func extended(v uint64, from, size int, signed bool) uint64 {
+	out := 64 - 8*from
+	if v <<= out; signed {
+		v = uint64(int64(v) >> out)
+	} else {
+		v >>= out
+	}
+	if size == 4 {
+		v = uint64(uint32(v))
+	}
+	return v
 }
 
 // returned is what the function that instruction d of the way calls has returned, as one that leads to a member does, if there is one way

@@ -113,6 +113,9 @@ func TestLedEnds(t *testing.T) {
 			"failing": {"second+32", "first+0", "head+0"}, // by a function of its own, which has no return
 			"early":   {"calls+0"},
 			"lists":   {"second+32", "first+0", "head+0"},
+			"byted":   {"second+40", "first+0", "head+0"},
+			"denied":  {"second+40", "first+0", "head+0"},             // what a function made of flags
+			"spanned": {"second+24", "second+0", "first+0", "head+0"}, // a number of elements between two pointers
 		} {
 			call := Call{Entry: f.funcs[name], MaxSteps: 1000}
 			c := New(f).begin(&call)

@@ -1,10 +1,10 @@
 #include <string.h>
 
-struct node { struct node *next; struct node **kids; void (*visit)(void); char *name; long n; };
+struct node { struct node *next; struct node **kids; void (*visit)(void); char *name; long n; unsigned char busy; };
 
 struct node first, second, third = { (struct node *)0x660, 0, 0, 0, 3 };
 struct node *kids[4] = { 0, 0, &second, 0 };
-struct node second = { &third, 0, (void (*)(void))0x770, (char *)0x880, 2 };
+struct node second = { &third, 0, (void (*)(void))0x770, (char *)0x880, 2, 9 };
 struct node first = { &second, kids, 0, 0, 2 };
 struct node *head = &first;
 long calls;
@@ -55,7 +55,12 @@ __attribute__((noinline, noreturn)) static void fail(long n)
 		count();
 	stop();
 }
+__attribute__((noinline)) static _Bool idle(struct node *n) { return !n->busy; }
+__attribute__((noinline)) static long between(struct node *n) { return (long *)n->name - (long *)n->next; }
 /* Each ends itself by a condition. */
+void byted(void) { if (head->next->busy == 9) stop(); }
+void denied(void) { if (!idle(head->next)) stop(); }
+void spanned(void) { if (between(head->next) != 7) stop(); }
 void failing(void) { if (head->next->n == 2) fail(3); }
 void checked(void) { if (head->next->n != 3) stop(); }
 void lists(void) { counted(head); counted(head->next); }

@@ -109,10 +109,19 @@ func (d *death) calledIn(symbols *symbol.Table) (out []replay.Stopped, library s
 			break
 		}
 		fn, ok := f.FuncAt(at - bias)
-		if len(out) == maxStopped || len(out) == 0 && trace.Addr(at) != d.at {
-			if len(out) == 0 {
-				library = fn.Name
+		if len(out) == maxStopped {
+			continue
+		}
+		if im, known := symbols.Image(trace.Addr(at)); len(out) == 0 && known && im.Traced && d.aborted {
+			if called := symbols.CalledBefore(trace.Addr(at) + 1); called != "" {
+				library = called
 			}
+			if trace.Addr(at) != d.at && !endsAll(library) {
+				library = fn.Name // a template of a library, which has asked nothing itself
+				continue
+			}
+		} else if len(out) == 0 && trace.Addr(at) != d.at {
+			library = fn.Name
 			continue
 		}
 		if !ok || fn.Size == 0 {
@@ -128,9 +137,9 @@ func (d *death) calledIn(symbols *symbol.Table) (out []replay.Stopped, library s
 	return out, library
 }
 
-// endsAll: a function ends the program whenever it is called, as what assert calls. Others end it because of what they were given.
+// endsAll: a function ends the program whenever it is called, as what assert calls, or throws what nothing has caught. Others end it because of what they were given.
 func endsAll(name string) bool {
-	return strings.HasSuffix(name, "abort") || strings.Contains(name, "assert")
+	return strings.HasSuffix(name, "abort") || strings.Contains(name, "assert") || name == "__cxa_throw" || strings.HasPrefix(name, "std::__throw_")
 }
 
 // led is the memory by which the program came to where it died, as its registers then, its stack and its code tell.

@@ -3,6 +3,7 @@ package symbol
 import (
 	"slices"
 
+	"mgtrace/cxxname"
 	"mgtrace/trace"
 	"mgtrace/x86"
 )
@@ -54,4 +55,16 @@ func (t *Table) Reaches(pc trace.Addr) (list []int) {
 		}
 	}
 	return list
+}
+
+// CalledBefore is the function of another file that the call before an address calls by a stub of the procedure linkage table, "" if that is
+// none: what runs of it may be a part that the compiler has put elsewhere, without a symbol.
+func (t *Table) CalledBefore(next trace.Addr) string {
+	const size = 5 // of such a call
+	in, _, _, ok := t.decoded(next - size)
+	if !ok || in.Kind != x86.KindCall || !in.Direct || in.Len != size {
+		return ""
+	}
+	im, _ := t.Image(next - size)
+	return cxxname.Demangle(im.Obj.Import(in.Target))
 }

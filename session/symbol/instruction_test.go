@@ -41,3 +41,30 @@ int main(void) { return 0; }
 		t.Errorf("%q", got)
 	}
 }
+
+// TestCalledBefore: a function of another file is known by the stub that is called; one of the same file, and what is no call, is none.
+func TestCalledBefore(t *testing.T) {
+	const text = `void abort(void);
+__attribute__((noinline)) void own(void) { __asm__(""); }
+__attribute__((used)) void code(int n) { own(); if (n) abort(); }
+int main(void) { code(0); return 0; }
+`
+	s, _ := built(t, text, "gcc", "-O1", "-g", "-fno-reorder-blocks-and-partition")
+	im := &s.Images[0]
+	var got []string
+	for _, f := range im.Obj.Funcs() {
+		for at := f.Addr; f.Name == "code" && at < f.Addr+f.Size; {
+			in, err := x86.Decode(im.Obj.Code(at, x86.MaxLen), at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			at += uint64(in.Len)
+			if name := s.CalledBefore(im.Bias + trace.Addr(at)); name != "" {
+				got = append(got, name)
+			}
+		}
+	}
+	if !slices.Equal(got, []string{"abort"}) {
+		t.Errorf("%q", got)
+	}
+}
