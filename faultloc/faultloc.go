@@ -60,7 +60,7 @@ type Cell struct {
 	// Parts are the bit-fields that share the bytes, nil where they are one number:
 	// a repair changes one of them.
 	Parts []Part
-	// Values are the values that are always plausible (enumerators).
+	// Values are all that the field's type has: enumerators, 0 and 1 of a truth value. Nil: any number.
 	Values []int64
 	// Places are where in an object that begins which a pointer of this type leads to, in bytes from its
 	// beginning; none: the pointer does not lead to such an object. Nil: to the beginning of any.

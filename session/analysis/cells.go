@@ -51,10 +51,8 @@ func (c locatorCells) cell(o graph.ObjID, f *describe.Field, v mgpp.View) faultl
 	if f.Bits.Count > 0 {
 		cell.Parts = c.parts(o, f, v)
 	}
-	if f.Type != nil && f.Type.Kind == types.Enum && f.Bits.Count == 0 {
-		for _, e := range f.Type.Enumerators {
-			cell.Values = append(cell.Values, e.Value)
-		}
+	if f.Type != nil && f.Bits.Count == 0 {
+		cell.Values = values(f.Type)
 	}
 	if cell.Pointer && f.Type != nil && f.Type.Elem != nil && (f.Type.Elem.Size > 0 || f.Type.Elem.Kind == types.Pointer) {
 		elem := f.Type.Elem
@@ -65,6 +63,19 @@ func (c locatorCells) cell(o graph.ObjID, f *describe.Field, v mgpp.View) faultl
 		}
 	}
 	return cell
+}
+
+// values are those that a number of a type has, nil if these are no few.
+func values(t *types.Type) (out []int64) {
+	switch t.Kind {
+	case types.Bool:
+		return []int64{0, 1}
+	case types.Enum:
+		for _, e := range t.Enumerators {
+			out = append(out, e.Value)
+		}
+	}
+	return out
 }
 
 // parts are the bit-fields that lie in the bytes of one.

@@ -47,3 +47,20 @@ func TestHoldsAt(t *testing.T) {
 		}
 	}
 }
+
+// TestValues: of an enumeration and of a truth value no other values are tried than these have; of a number any.
+func TestValues(t *testing.T) {
+	colour := &types.Type{Kind: types.Enum, Name: "colour", Size: 4, Enumerators: []types.Enumerator{{Name: "RED", Value: 1}, {Name: "BLACK", Value: 4}}}
+	for _, c := range []struct {
+		typ  *types.Type
+		want []int64
+	}{
+		{colour, []int64{1, 4}},
+		{&types.Type{Kind: types.Bool, Name: "bool", Size: 1}, []int64{0, 1}},
+		{&types.Type{Kind: types.Uint, Name: "unsigned char", Size: 1}, nil},
+	} {
+		if got := values(c.typ); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", c.typ.Name, got, c.want)
+		}
+	}
+}
