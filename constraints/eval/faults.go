@@ -383,6 +383,7 @@ func (c *Checker) Warnings(s *Schedule) []string {
 			out = append(out, fmt.Sprintf("type %s was never allocated, as far as debug information tells: nothing of it was checked (%s)", t.Name, say))
 		}
 	}
+	out = append(out, c.CutOff()...)
 	for i := range c.infos {
 		k := &c.infos[i]
 		if k.Guard != nil && !k.acyclic && !c.held[i] {
@@ -398,6 +399,27 @@ func (c *Checker) Warnings(s *Schedule) []string {
 		}
 		if never := fmt.Sprintf("C-point %s was never reached", cpointName(p)); !slices.Contains(out, never) { // for several types it is several
 			out = append(out, never)
+		}
+	}
+	return out
+}
+
+// CutOff tells of types that an allocator gives too few bytes, as the specification says how many these are.
+func (c *Checker) CutOff() (out []string) {
+	if !slices.ContainsFunc(c.spec.Allocators, func(a check.Allocator) bool { return a.Bytes > 0 }) {
+		return nil
+	}
+	seen := map[*check.NodeType]bool{} // one is enough: the blocks of such an allocator are alike
+	for o := graph.ObjID(1); int(o) <= c.g.Objects() && len(seen) < len(c.spec.Types); o++ {
+		b := c.g.Object(o)
+		if b.Host == 0 || b.Type == nil || b.Type.Array || b.Type.Layout == nil || seen[b.Type] {
+			continue
+		}
+		seen[b.Type] = true
+		for _, a := range c.spec.Allocators {
+			if n := b.Type.Layout.Size; a.Bytes > 0 && uint64(a.Bytes) == b.Size && a.Bytes < n {
+				out = append(out, fmt.Sprintf("%s has %d bytes, and blocks of it %d, as %s(bytes=%d) says: what lies beyond is undefined", b.Type.Name, n, a.Bytes, a.Func, a.Bytes))
+			}
 		}
 	}
 	return out

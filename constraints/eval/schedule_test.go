@@ -445,3 +445,19 @@ func TestWarnings(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 }
+
+// TestCutOff: an allocator that the specification says gives fewer bytes than a type has is told of, and one that gives as many is not.
+func TestCutOff(t *testing.T) {
+	for bytes, want := range map[uint64][]string{
+		24: nil,
+		16: {"dnode has 24 bytes, and blocks of it 16, as take(bytes=16) says: what lies beyond is undefined"},
+	} {
+		w := newWorld(t, dnode+fmt.Sprintf("allocator take(bytes=%d) frees put(1); dnode X; X.key == 0;", bytes))
+		w.alloc("dnode", bytes, true)
+		w.alloc("dnode", bytes, true)
+		w.c.Check(w.h.Now(), nil)
+		if d := cmp.Diff(want, w.c.CutOff()); d != "" {
+			t.Errorf("%d bytes (-want +got):\n%s", bytes, d)
+		}
+	}
+}

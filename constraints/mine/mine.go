@@ -31,7 +31,7 @@ type Result struct {
 
 	header header
 	astray []string // variables that may be heads and are not followed, and why
-	long   []string // arrays of whose elements nothing was tried
+	said   []string // what its user should know of it
 	base   *base
 	stated []*candidate
 	maybe  []*candidate
@@ -89,7 +89,7 @@ type mining struct {
 	places    map[int]bool // that quiet moments are of, as far as they are not given up
 	looks     []moment
 	skipped   int
-	long      []string // arrays of whose elements nothing was tried
+	said      []string // what the result says of the run
 	portraits []*portrait
 	found     []shape
 	globals   []global
@@ -145,6 +145,7 @@ func (m *mining) prepare(ctx context.Context) error {
 		m.portray(base)
 	}
 	m.head.directives = append(m.head.directives, m.ledTo(base)...)
+	m.said = base.checker.CutOff()
 	return nil
 }
 
@@ -393,7 +394,7 @@ func (m *mining) laws(ctx context.Context) error {
 		}
 		mk.references(m.portraits, m.globals)
 		m.cands = append(m.cands, mk.out...)
-		m.long = append(m.long, mk.long...)
+		m.said = append(m.said, mk.long...)
 	}
 	for _, f := range familiesOf(m.portraits) {
 		m.cands = append(m.cands, f.laws(m.portraits)...)
@@ -500,7 +501,7 @@ const almost = 0.02
 
 // result judges the candidates.
 func (m *mining) result() *Result {
-	r := &Result{CPoints: m.cpoints, Moments: len(m.final), Looks: len(m.looks), Skipped: m.skipped, End: m.end, Partial: m.partial, header: m.head, base: m.base, Threads: len(m.land.by), astray: m.unfollowed(), long: m.long}
+	r := &Result{CPoints: m.cpoints, Moments: len(m.final), Looks: len(m.looks), Skipped: m.skipped, End: m.end, Partial: m.partial, header: m.head, base: m.base, Threads: len(m.land.by), astray: m.unfollowed(), said: m.said}
 	states := map[int]bool{}
 	met := false // a C-point meets a node: where none does, everything holds
 	for _, q := range m.final {

@@ -33,7 +33,7 @@ func (r *Result) Text(program string) string {
 	if r.Skipped > 0 {
 		fmt.Fprintf(&b, "#   %d more were left out, evenly: there were too many.\n", r.Skipped)
 	}
-	for _, a := range r.long {
+	for _, a := range r.said {
 		fmt.Fprintf(&b, "#   %s.\n", a)
 	}
 	for _, v := range r.astray {
