@@ -391,6 +391,7 @@ func (m *mining) laws(ctx context.Context) error {
 		mk.arraysOf(tables, m.portraits)
 		if len(m.portraits) > 1 {
 			mk.countsOf(m.portraits, m.found)
+			mk.sumsOf(m.portraits, m.found)
 		}
 		mk.references(m.portraits, m.globals)
 		m.cands = append(m.cands, mk.out...)

@@ -252,6 +252,37 @@ func (m *maker) countsOf(others []*portrait, shapes []shape) {
 	}
 }
 
+// sumsOf: fields of a head that sum up a number of the nodes that hang on one of its pointers, as the volume of a queue of orders.
+func (m *maker) sumsOf(others []*portrait, shapes []shape) {
+	for i, o := range others {
+		ptrs := shapes[i].pointersOf()
+		if o.name() == m.name || shapes[i].kind != tree || len(ptrs) == 0 || len(m.fields) > maxSummed || len(o.fields) > maxSummed {
+			continue
+		}
+		for _, l := range m.links {
+			if l.array || l.union || !l.leadsTo(o.name()) {
+				continue
+			}
+			for _, f := range m.fields {
+				for _, g := range o.fields {
+					if !integer(f.typ) || !integer(g.typ) || len(f.values) < 2 || len(g.values) < 2 || g.min < 0 || f.max < g.max {
+						continue
+					}
+					name, key := "SUM_"+g.id(), "sum "+f.name+" "+l.name+" "+g.name
+					sum := newMaker(o).attr(name, over("+", name, ptrs)+" + X."+g.name)
+					m.compare(key, fmt.Sprintf("%s is the sum of %s of the %s that hang on %s", f.name, g.name, o.name(), l.name),
+						"", "X."+f.name, "==", fmt.Sprintf("(X.%s).%s", l.name, name), 0).with(sum).because("lower " + f.name)
+					for _, c := range m.out { // where nothing hangs on what it leads to
+						if c.key == m.name+" copy "+f.name+" "+l.name+"."+g.name {
+							c.because(key)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
 // reached: a number of a head counts what hangs on one of its pointers, as where there are several lists.
 func (m *maker) reached(key string, o *portrait, s shape, f *field, l *link) bool {
 	words := fmt.Sprintf("%s is the number of %s that hang on %s", f.name, o.name(), l.name)
