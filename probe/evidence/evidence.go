@@ -133,7 +133,7 @@ func (f *Finder) examine(fr Frame) *Told {
 		found = append(found, finding{t: t, why: "allocated by " + name})
 		code, agreed = combine(found)
 	}
-	if name, t := madeType(fr.File, fr.Addr-1); t != nil && w.mayAskFor(t.Size) && !(agreed && folded(code, t)) {
+	if name, t := madeType(fr.File, fr.Addr-1); t != nil && w.mayAskFor(t.Size) && w.asks() && !(agreed && folded(code, t)) {
 		found = append(found, finding{t: t, why: "made by " + name})
 		code, agreed = combine(found)
 	}

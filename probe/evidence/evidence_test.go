@@ -65,37 +65,43 @@ func TestTemporary(t *testing.T) {
 	recorder := filepath.Join(t.TempDir(), "recorder.so")
 	compile(t, "gcc", "-O1", "-g0", "-shared", "-fPIC", "-o", recorder, "testdata/recorder.c", "-ldl")
 	files := map[string]*objfile.File{}
-	for _, cc := range []string{"g++", "clang++"} {
-		if cc = compilertest.Newest(cc); cc == "" {
+	for _, how := range [][3]string{{"g++", "-O2", "-std=c++20"}, {"clang++", "-O2", "-std=c++20"}, {"g++", "-O0", "-std=c++17"}} { // before C++20 strings are the library's own code
+		cc, level := compilertest.Newest(how[0]), how[1]
+		if cc == "" {
 			continue
 		}
 		exe := filepath.Join(t.TempDir(), "prog")
-		compile(t, cc, "-std=c++20", "-O2", "-w", "-g", "-o", exe, "testdata/temporary.cc")
-		finder, texts, jobs, terms := NewFinder(readLine), 0, 0, map[string]int{}
+		compile(t, cc, how[2], level, "-w", "-g", "-o", exe, "testdata/temporary.cc")
+		finder, texts, jobs, plugins, terms := NewFinder(readLine), 0, 0, 0, map[string]int{}
 		for _, stack := range record(t, recorder, exe, files).stacks {
-			text := slices.ContainsFunc(stack, func(fr Frame) bool {
-				return fr.File != nil && slices.ContainsFunc(fr.File.Frames(fr.Addr-1), func(at objfile.Frame) bool { return strings.HasPrefix(at.Function, "std::string::") })
-			})
+			text := stands(stack, "std::string::") || stands(stack, "void std::__cxx11::basic_string<char")
 			switch e := finder.ForStack(stack); {
 			case text && (e.Type == nil || !isByte(e.Type)):
-				t.Errorf("%s: the text of a string is %v: %s", cc, e.Type, e.Why)
+				t.Errorf("%s %s: the text of a string is %v: %s", cc, level, e.Type, e.Why)
 			case text:
 				texts++
 			case e.Type != nil && e.Type.Name == "Job":
 				jobs++
-			case slices.ContainsFunc(stack, func(fr Frame) bool {
-				return fr.File != nil && slices.ContainsFunc(fr.File.Frames(fr.Addr-1), func(at objfile.Frame) bool { return strings.HasPrefix(at.Function, "build(") })
-			}):
+			case e.Type != nil && e.Type.Name == "Plugin":
+				plugins++
+			case stands(stack, "build("):
 				terms[e.Type.String()]++
 			}
 		}
-		if texts == 0 || jobs == 0 {
-			t.Errorf("%s: %d texts, %d jobs", cc, texts, jobs)
+		if texts == 0 || jobs == 0 || plugins != 1 {
+			t.Errorf("%s %s: %d texts, %d jobs, %d plugins", cc, level, texts, jobs, plugins)
 		}
 		if len(terms) != 2 || terms["Pair"] == 0 || terms["Twin"] == 0 {
-			t.Errorf("%s: terms are %v", cc, terms)
+			t.Errorf("%s %s: terms are %v", cc, level, terms)
 		}
 	}
+}
+
+// stands: a call of a stack stands in a function whose name begins so.
+func stands(stack []Frame, name string) bool {
+	return slices.ContainsFunc(stack, func(fr Frame) bool {
+		return fr.File != nil && slices.ContainsFunc(fr.File.Frames(fr.Addr-1), func(at objfile.Frame) bool { return strings.HasPrefix(at.Function, name) })
+	})
 }
 
 type score struct{ sites, right, arrays int }

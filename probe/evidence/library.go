@@ -42,6 +42,9 @@ var stringClasses = [...]string{"std::string::", "std::__cxx11::basic_string<", 
 // inlined: what it allocates is the string's text. Where the pointer is stored tells nothing then: the string may be a
 // temporary object in the place of a variable that comes later.
 func ofString(f *objfile.File, pc uint64) *types.Type {
+	if _, t := ofLibrary(f, pc-1); t != nil && isByte(t) {
+		return t
+	}
 	for _, fr := range f.Frames(pc - 1) {
 		if strings.HasPrefix(fr.Function, "std::string::_Rep::") {
 			return nil // a header lies before the text

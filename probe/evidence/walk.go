@@ -3,6 +3,7 @@ package evidence
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"golang.org/x/arch/x86/x86asm"
 
@@ -305,6 +306,9 @@ func (w *walk) atVTable(pc uint64, in x86asm.Inst, st *state) []finding {
 	}
 	return w.found(t, at, "given the virtual table of %s%s", class, w.where(pc))
 }
+
+// asks: the call is one of operator new, as far as it is known, and not of what uses or makes something else beside that.
+func (w *walk) asks() bool { return w.callee == "" || strings.HasSuffix(w.callee, "operator new") }
 
 // mayAskFor: the call's first argument is this size, as far as it is known.
 func (w *walk) mayAskFor(size int64) bool {

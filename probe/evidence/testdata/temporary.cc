@@ -74,11 +74,24 @@ Term build(int depth)
 	return t;
 }
 
+// What is made is given a text by value: the call that copies it stands in std::make_unique, as does that for the object.
+struct Plugin {
+	int rank;
+	std::string name;
+	Plugin(std::string n, int k) : rank(k), name(n) {}
+};
+
+static int plug(int rank)
+{
+	std::string name = "a plugin with a long name";
+	return std::make_unique<Plugin>(name, rank)->rank;
+}
+
 int main()
 {
 	Term term = build(5);
 	Maker maker;
-	int id = 1, sum = size(term);
+	int id = 1, sum = size(term) + plug(3);
 	for (int i = 0; i < 9; i++)
 		sum += maker.make(3, id, nullptr)->total;
 	std::printf("%d\n", sum);
