@@ -9,12 +9,12 @@ import "strings"
 // an iterator of a container is none, since its pointer leads to a link. A std::vector
 // is about the pointer to its first element. ok is false for other types.
 func (t *Type) Smart() (f Scalar, ok bool) {
-	if t == nil || t.Kind != Struct || t.Size > maxSmart {
-		return f, false
-	}
 	if begin, _, ok := t.Vector(); ok {
 		begin.Path = ""
 		return begin, true
+	}
+	if t == nil || t.Kind != Struct || t.Size > maxSmart {
+		return f, false
 	}
 	to := t.arrow(0)
 	if to == nil && !t.IsWeak() {
@@ -45,6 +45,9 @@ func (t *Type) IsWeak() bool { return t.Kind == Struct && strings.HasPrefix(t.Na
 // counter's, a deleter's.
 const maxSmart = 32
 
+// maxVector is the size in bytes of the largest vectors: three pointers, and what libstdc++'s debug mode (_GLIBCXX_DEBUG) has beside them.
+const maxVector = 64
+
 // arrow returns what operator -> returns, which may be a base's.
 func (t *Type) arrow(depth int) *Type {
 	if t == nil || depth > maxNesting {
@@ -71,7 +74,7 @@ func (t *Type) Vector() (begin, end Scalar, ok bool) {
 	if t == nil || t.Kind != Struct || !isVector(t.Name) {
 		return begin, end, false
 	}
-	w := flattener{limit: maxSmart / 8, verbatim: true}
+	w := flattener{limit: maxVector / 8, verbatim: true}
 	w.walk(t, "", 0, 0)
 	for _, s := range w.out {
 		switch s.Path[strings.LastIndexByte(s.Path, '.')+1:] {

@@ -20,6 +20,10 @@ func TestSmart(t *testing.T) {
 	inner := classOf("impl", nil, Member{Name: "_M_head_impl", Type: ptr(node)})
 	access := classOf("access", ptr(node))
 	counter := Member{Name: "_M_refcount", Type: ptr(link)}
+	plain := classOf("std::vector<Node>", nil, Member{Name: "_M_start", Type: ptr(node)}, Member{Name: "_M_finish", Type: ptr(node)}, Member{Name: "_M_end_of_storage", Type: ptr(node)})
+	safe := classOf("__gnu_debug::_Safe_sequence_base", nil, Member{Name: "_M_iterators", Type: ptr(link)}, Member{Name: "_M_const_iterators", Type: ptr(link)}, Member{Name: "_M_version", Type: count})
+	debug := classOf("std::vector<Node>", nil, Member{Base: true, Type: safe}, Member{Base: true, Type: plain}, Member{Name: "_M_guaranteed_capacity", Type: count})
+	debug.Members[1].Offset, debug.Members[2].Offset, debug.Size = 24, 48, 56
 	for _, c := range []struct {
 		name   string
 		typ    *Type
@@ -31,6 +35,8 @@ func TestSmart(t *testing.T) {
 		{"weak_ptr", classOf("std::weak_ptr<Node>", nil, Member{Name: "_M_ptr", Type: ptr(node)}, counter), 0},
 		{"iterator of a list", classOf("iterator", ptr(node), Member{Name: "_M_node", Type: ptr(link)}), -1},
 		{"vector", classOf("std::vector<Node>", ptr(node), Member{Name: "begin", Type: ptr(node)}, Member{Name: "end", Type: ptr(node)}), -1},
+		{"vector of libstdc++", plain, 0},
+		{"vector in debug mode", debug, 24},
 		{"string", classOf("std::string", ptr(count), Member{Name: "p", Type: ptr(count)}, Member{Name: "length", Type: count}), -1},
 		{"structure with a link", classOf("hlist_node", nil, Member{Name: "next", Type: ptr(node)}), -1},
 		{"nothing", nil, -1},

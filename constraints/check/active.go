@@ -37,7 +37,7 @@ func engaged(t *types.Type) (types.Member, bool) {
 // bucket of a hash table, with which an empty one begins. None of the elements lies in them.
 func pointsInside(t *types.Type) bool {
 	name := cxxname.Plain(t.Name)
-	return slices.ContainsFunc([]string{"std::basic_string<", "std::_List_base<", "std::_Rb_tree<", "std::_Hashtable<"},
+	return slices.ContainsFunc([]string{"std::basic_string<", "std::_List_base<", "std::__cxx1998::_List_base<", "std::_Rb_tree<", "std::_Hashtable<"},
 		func(s string) bool { return strings.HasPrefix(name, s) })
 }
 

@@ -238,9 +238,9 @@ func (t *Blocks) container(stack []trace.Addr) string {
 			switch {
 			case !strings.HasPrefix(f.Function, "std::"):
 				return ""
-			case strings.Contains(f.Function, ">::_M_allocate_node(") && strings.HasPrefix(f.Function, "std::_Deque_base<"):
+			case strings.Contains(f.Function, ">::_M_allocate_node(") && strings.Contains(f.Function, "::_Deque_base<"):
 				return "std::deque"
-			case strings.Contains(f.Function, ">::_M_allocate(") && strings.HasPrefix(f.Function, "std::_Vector_base<"):
+			case strings.Contains(f.Function, ">::_M_allocate(") && strings.Contains(f.Function, "::_Vector_base<"):
 				return "std::vector"
 			}
 		}
@@ -299,8 +299,8 @@ func (t *Blocks) derived(class *types.Type) (nt *check.NodeType, offset int64) {
 const countedBlock = "std::_Sp_counted_ptr_inplace<"
 
 // holders begin the names of what libstdc++ allocates one by one, with an object of the
-// user's inside.
-var holders = [...]string{countedBlock, "std::_List_node<", "std::_Fwd_list_node<", "std::_Rb_tree_node<", "std::__detail::_Hash_node<"}
+// user's inside; in its debug mode (_GLIBCXX_DEBUG) lists are in a namespace of their own.
+var holders = [...]string{countedBlock, "std::_List_node<", "std::_Fwd_list_node<", "std::__cxx1998::_List_node<", "std::__cxx1998::_Fwd_list_node<", "std::_Rb_tree_node<", "std::__detail::_Hash_node<"}
 
 // held finds the node in a block of the C++ library's, if it holds just one: of
 // std::make_shared, or of a container that has its elements in blocks of their own.
