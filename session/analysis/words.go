@@ -324,6 +324,8 @@ func (a *Analysis) implied(s *faultloc.Suspect, e, best *faultloc.Evidence) bool
 		return e.Kind == faultloc.RepairCell || e.Kind == faultloc.Missing || e.Kind == faultloc.Habit || e.Kind == faultloc.Renewed || e.Kind == faultloc.Unwritten || e.Kind == faultloc.Beside || e.Kind == faultloc.Mirror || e.Kind == faultloc.Last
 	case e.Kind == faultloc.Touch || e.Kind == faultloc.Entered:
 		return true
+	case s.Kind == faultloc.Decided && e.Kind == faultloc.Passed && best.Kind == faultloc.RepairCell:
+		return true // the sentence begins with it
 	case e.Kind == faultloc.Edited && (best.Kind == faultloc.Counterfactual || best.Kind == faultloc.Switched):
 		return true // mostly the same experiment in other words
 	case e.Kind == faultloc.RepairCell && (best.Kind == faultloc.Idle || best.Kind == faultloc.Vain):

@@ -28,3 +28,22 @@ func TestFlipWords(t *testing.T) {
 		}
 	}
 }
+
+// TestImplied: what the sentence about a suspect says is not said again below it.
+func TestImplied(t *testing.T) {
+	for _, c := range []struct {
+		kind faultloc.Kind
+		e    faultloc.EvidenceKind
+		best faultloc.EvidenceKind
+		want bool
+	}{
+		{faultloc.Decided, faultloc.Passed, faultloc.RepairCell, true},
+		{faultloc.Decided, faultloc.Passed, faultloc.Edited, false},
+		{faultloc.Wrote, faultloc.Passed, faultloc.RepairCell, false},
+	} {
+		s := &faultloc.Suspect{Kind: c.kind}
+		if got := (&Analysis{}).implied(s, &faultloc.Evidence{Kind: c.e}, &faultloc.Evidence{Kind: c.best}); got != c.want {
+			t.Errorf("%v beside %v of a suspect %v: %v", c.e, c.best, c.kind, got)
+		}
+	}
+}
