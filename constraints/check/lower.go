@@ -300,6 +300,10 @@ func (s *scope) cellNames(t *NodeType, any bool, f syntax.Path) []Field {
 		s.noLayout(t, f.Pos)
 	case t != nil:
 		for _, u := range s.spec.Types {
+			if !any && u.Array && u.Name == f.Name && u != t {
+				s.errorf(f.Pos, "`%s` are the elements of an array: no edge of %s, but a step of a path, X ->>(FIELD, %s) Y", f.Name, t.Name, f.Name)
+				return nil
+			}
 			if any && u.Array && u.Name == f.Name && u.Group != t.Group {
 				s.errorf(f.Pos, "`%s` are the elements of an array, which is no part of the structure of %s yet: together %s, %s;", f.Name, t.Name, t.Name, u.Name)
 				return nil
