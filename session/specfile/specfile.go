@@ -283,9 +283,14 @@ func arenas(p *symbol.Program, known []probe.Global) []probe.Global {
 	return out
 }
 
-// typeNames are the names in C++ of the types of nodes, and of what arrays have elements of.
+// typeNames are the names in C++ of the types of nodes, of what arrays have elements of, and of what the C++ library's nodes hold.
 func typeNames(spec *check.Spec) []string {
 	var names []string
+	add := func(t *types.Type) {
+		if name := cxxname.Plain(t.Name); t.Name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
 	for _, t := range spec.Types {
 		layout := t.Layout
 		if t.Array {
@@ -294,11 +299,35 @@ func typeNames(spec *check.Spec) []string {
 		for layout != nil && layout.Kind == types.Pointer {
 			layout = layout.Elem
 		}
-		if layout != nil && layout.Kind == types.Struct && layout.Name != "" && !slices.Contains(names, cxxname.Plain(layout.Name)) {
-			names = append(names, cxxname.Plain(layout.Name))
+		if layout != nil && layout.Kind == types.Struct {
+			add(layout)
+			heldIn(layout, 0, add)
 		}
 	}
 	return names
+}
+
+// maxHeld is how deep what a node of the C++ library holds lies in it.
+const maxHeld = 4
+
+// heldIn calls f for the program's own structures in one of the C++ library's, as Entry is in a std::_List_node<Entry>.
+func heldIn(t *types.Type, depth int, f func(*types.Type)) {
+	if depth > maxHeld || !ofStandard(t.Name) {
+		return
+	}
+	for _, m := range t.Members {
+		switch {
+		case m.Type == nil || m.Type.Kind != types.Struct:
+		case ofStandard(m.Type.Name):
+			heldIn(m.Type, depth+1, f)
+		default:
+			f(m.Type)
+		}
+	}
+}
+
+func ofStandard(name string) bool {
+	return strings.HasPrefix(name, "std::") || strings.HasPrefix(name, "__gnu_cxx::")
 }
 
 // global finds NAME or FILE:NAME.
