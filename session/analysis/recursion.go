@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"encoding/binary"
 	"slices"
 
@@ -34,8 +35,11 @@ func (a *Analysis) recursed(at mgpp.Timestamp) []faultloc.Read {
 		return nil
 	}
 	calls := a.recursion(at)
+	if len(calls) == 0 {
+		return nil
+	}
 	tries := 0
-	for _, node := range first(calls).nodes {
+	for _, node := range calls[0].nodes {
 		if links := a.circleOf(calls, []uint64{node}, nil, at, &tries); links != nil {
 			return a.closing(links, at)
 		}
@@ -47,13 +51,6 @@ func (a *Analysis) recursed(at mgpp.Timestamp) []faultloc.Read {
 type recursion struct {
 	pc    trace.Addr // where it has made the next call
 	nodes []uint64   // blocks to which it holds pointers, by where these begin
-}
-
-func first(calls []recursion) (c recursion) {
-	if len(calls) > 0 {
-		c = calls[0]
-	}
-	return c
 }
 
 // recursion are the calls of the function that has most calls on the stack, the innermost first; none if these are few.
@@ -177,14 +174,6 @@ func (a *Analysis) closing(links []link, at mgpp.Timestamp) (out []faultloc.Read
 		}
 		return 0
 	}
-	slices.SortStableFunc(out, func(x, y faultloc.Read) int {
-		switch p, q := age(x), age(y); {
-		case p < q:
-			return -1
-		case p > q:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(out, func(x, y faultloc.Read) int { return cmp.Compare(age(x), age(y)) })
 	return out
 }
