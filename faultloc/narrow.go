@@ -32,26 +32,25 @@ import (
 
 // Limits of the search for moments.
 const (
-	farAway     = 256     // operations between C-points from which on it is worth the search
-	fewest      = 8       // and where the end is the only one
-	neverEnds   = 1 << 12 // operations of a call that was not over from which on it is
-	lookBack    = 192     // operations before the break that are looked at for whole moments, at first
-	lookBefore  = 512     // operations before a call that does not end that are
-	maxScanned  = 1 << 12 // moments that are looked at in all
-	minAfter    = 48      // operations after the break that are looked at, at least
-	maxAfter    = 256     // and at most
-	minRounds   = 8       // inconsistencies that a loop may have left
-	fewRounds   = 2       // where nothing accounts for them all
-	maxRound    = 1 << 12 // and what may be broken at a moment of its first round
-	minWhole    = 3       // times that a statement must have run on a whole structure
-	maxDated    = 16      // inconsistencies that are asked since when
-	maxEasy     = 128     // what an inconsistency depends on that is evaluated with little effort
-	maxTries    = 4       // moments that are checked whole because what is easily asked holds there
-	maxSampled  = 16      // inconsistencies of a constraint that are asked how much they depend on
-	maxSteps    = 64      // changes of one of them that are looked through
-	maxOnTheWay = 8       // moments at which all that is broken may be on its way
-	maxEarly    = 4       // moments, the first, that are asked what never held from there on
-	maxEver     = 16      // moments at which that must be broken
+	farAway    = 256     // operations between C-points from which on it is worth the search
+	fewest     = 8       // and where the end is the only one
+	neverEnds  = 1 << 12 // operations of a call that was not over from which on it is
+	lookBack   = 192     // operations before the break that are looked at for whole moments, at first
+	lookBefore = 512     // operations before a call that does not end that are
+	maxScanned = 1 << 12 // moments that are looked at in all
+	minAfter   = 48      // operations after the break that are looked at, at least
+	maxAfter   = 256     // and at most
+	minRounds  = 8       // inconsistencies that a loop may have left
+	fewRounds  = 2       // where nothing accounts for them all
+	maxRound   = 1 << 12 // and what may be broken at a moment of its first round
+	minWhole   = 3       // times that a statement must have run on a whole structure
+	maxDated   = 16      // inconsistencies that are asked since when
+	maxEasy    = 128     // what an inconsistency depends on that is evaluated with little effort
+	maxTries   = 4       // moments that are checked whole because what is easily asked holds there
+	maxSampled = 16      // inconsistencies of a constraint that are asked how much they depend on
+	maxSteps   = 64      // changes of one of them that are looked through
+	maxEarly   = 4       // moments, the first, that are asked what never held from there on
+	maxEver    = 16      // moments at which that must be broken
 	// maxDatedDeps bounds what these may depend on, in total.
 	maxDatedDeps = 1 << 13
 )
@@ -125,15 +124,9 @@ func (m *moments) betweenCalls() (n Narrowed, ok bool) {
 	hi, _ := slices.BinarySearch(m.in.Moments, m.in.At)
 	list := m.in.Moments[lo:hi]
 	m.easy = m.oldest(len(m.in.Found), func(i int) eval.Instance { return m.in.Found[i].Instance }, m.in.At)
-	whole, is := len(list), func(i int) bool {
-		after := m.in.At
-		if i+1 < len(list) {
-			after = list[i+1]
-		}
-		return m.quiet(list[i], after)
-	}
+	whole, is := len(list), m.quiet
 	for tries := 1; ; tries++ {
-		if whole = m.newest(whole, is); m.in.stopped() {
+		if whole = m.newest(list[:whole], is); m.in.stopped() {
 			return n, false
 		}
 		if whole < 0 {
@@ -142,38 +135,18 @@ func (m *moments) betweenCalls() (n Narrowed, ok bool) {
 		if m.whole(list[whole]) {
 			break
 		}
-		if whole > 0 && m.whole(list[whole-1]) { // a node that the next call links in was made since
-			whole--
-			break
-		}
 		if tries == maxTries {
-			is = func(i int) bool { return m.whole(list[i]) || i > 0 && m.whole(list[i-1]) }
+			is = m.whole
 		}
 	}
 	n = Narrowed{From: list[whole], Broke: list[whole] + 1, To: m.in.At}
 	if whole+1 < len(list) {
-		n.To = m.lasting(list[whole+1:])
+		n.To = list[whole+1]
 		n.Unsure = m.in.At-m.in.Healthy <= farAway && !m.lasts(n.To)
 	} else if m.in.Quiet > 0 && m.in.Quiet < m.in.At {
 		return n, false // which calls came after that is not known
 	}
 	return n, !m.in.stopped()
-}
-
-// lasting is the first of some moments at which something is broken that still is at the next one. Where the caller makes a node that the
-// next call links in, all that is broken when that begins is on its way, and gone when it ends: what it did wrong is broken there.
-func (m *moments) lasting(list []mgpp.Timestamp) mgpp.Timestamp {
-	for k := 0; k+1 < min(len(list), maxOnTheWay); k++ {
-		if !m.quiet(list[k], list[k+1]) {
-			return list[k]
-		}
-		next := m.in.Model.View(list[k+1])
-		broken := m.in.Model.Broken(m.in.Model.View(list[k]))
-		if len(broken) > maxEasy || slices.ContainsFunc(broken, func(i eval.Instance) bool { return m.in.Model.Verdict(i, next) == eval.Broken }) {
-			return list[k]
-		}
-	}
-	return list[0]
 }
 
 // round is the part of a call before the statement runs again that broke something for good, up to where least is broken but for what is so at the
@@ -305,15 +278,15 @@ func (m *moments) lasts(t mgpp.Timestamp) bool {
 	return slices.ContainsFunc(broken[:min(len(broken), maxEasy)], func(i eval.Instance) bool { return m.in.Model.Verdict(i, end) == eval.Broken })
 }
 
-// newest is the index of one of n moments of which that is true, and of the next one, if there is one, not; -1: there is none. It
+// newest is the index of a moment of which that is true, and of the next one, if there is one, not; -1: there is none. It
 // looks back in steps that grow, and then halves.
-func (m *moments) newest(n int, is func(int) bool) int {
-	yes, no := n-1, n
-	for step := 1; yes >= 0 && !is(yes) && !m.in.stopped(); step *= 2 {
+func (m *moments) newest(list []mgpp.Timestamp, is func(mgpp.Timestamp) bool) int {
+	yes, no := len(list)-1, len(list)
+	for step := 1; yes >= 0 && !is(list[yes]) && !m.in.stopped(); step *= 2 {
 		yes, no = max(yes-step, min(yes-1, 0)), yes
 	}
 	for yes >= 0 && no-yes > 1 && !m.in.stopped() {
-		if at := (yes + no) / 2; is(at) {
+		if at := (yes + no) / 2; is(list[at]) {
 			yes = at
 		} else {
 			no = at
@@ -334,17 +307,15 @@ type moments struct {
 	ran map[string]*[2]int
 }
 
-// quiet: of what is easily asked nothing is broken at t that is so at a later moment as well. What is gone there was on its way.
-func (m *moments) quiet(t, later mgpp.Timestamp) bool {
-	view, after := m.in.Model.View(t), m.in.Model.View(later)
-	return !slices.ContainsFunc(m.easy, func(i eval.Instance) bool {
-		return m.in.Model.Verdict(i, view) == eval.Broken && (later == t || m.in.Model.Verdict(i, after) == eval.Broken)
-	})
+// quiet: nothing is broken at t of what is easily asked.
+func (m *moments) quiet(t mgpp.Timestamp) bool {
+	view := m.in.Model.View(t)
+	return !slices.ContainsFunc(m.easy, func(i eval.Instance) bool { return m.in.Model.Verdict(i, view) == eval.Broken })
 }
 
 // whole: nothing is broken at t. What may be broken for long is asked first.
 func (m *moments) whole(t mgpp.Timestamp) bool {
-	if !m.quiet(t, t) {
+	if !m.quiet(t) {
 		return false
 	}
 	if m.at(t) == 0 {

@@ -205,42 +205,6 @@ func TestNarrowQuiet(t *testing.T) {
 	}
 }
 
-// TestNarrowLinkedLater: the caller makes a node, which the next call links in. Between calls it is on its way then, and what that call
-// does wrong is not looked for before it.
-func TestNarrowLinkedLater(t *testing.T) {
-	for _, at := range []int{150, 400} {
-		w := newWorld(t, listSpecDL+"linked: dnode X; X.INDEGREE == 1 or X.INDEGREE == 0 and COUNT(dnode Y: Y.ISROOT == TRUE) == 1;")
-		var between []mgpp.Timestamp
-		for i, op := range strings.Split(insertions(400), "cpoint\n") {
-			make, link, _ := strings.Cut(op, "40: ")
-			between = append(between, w.hist.Now())
-			w.run(make)
-			between = append(between, w.hist.Now())
-			if link != "" {
-				w.run("40: " + link)
-			}
-			if i == at && at < 400 {
-				w.run(fmt.Sprintf("50: n%d.prev = n%d", i-1, i-2))
-			}
-		}
-		in := w.input()
-		in.Healthy, in.Moments, in.Broken = 0, between, w.checker.CountBroken
-		r := Locate(in)
-		if at == 400 {
-			if r.Narrowed != nil || len(r.Suspects) > 0 {
-				t.Errorf("nothing is wrong, and %s", summary(r))
-			}
-			continue
-		}
-		if n := r.Narrowed; n == nil || n.From != between[2*at] || n.To != between[2*at+2] {
-			t.Errorf("narrowed to %+v, want %d to %d", n, between[2*at], between[2*at+2])
-		}
-		if len(r.Suspects) == 0 || r.Suspects[0].PC != 50 {
-			t.Error(summary(r))
-		}
-	}
-}
-
 // TestNarrowOnTheWay: a call that is known may be a part of an operation, behind which the structure is rightly half-way: what
 // was done later is suspected too.
 func TestNarrowOnTheWay(t *testing.T) {
