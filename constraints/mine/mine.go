@@ -146,6 +146,9 @@ func (m *mining) prepare(ctx context.Context) error {
 	}
 	m.head.directives = append(m.head.directives, m.ledTo(base)...)
 	m.said = base.checker.CutOff()
+	if n := len(m.land.changes); n > maxSettled {
+		m.said = append(m.said, fmt.Sprintf("Of %d changes of the structure the first %d were looked at, and its end", n, int(maxSettled)))
+	}
 	return nil
 }
 
@@ -192,7 +195,7 @@ func (m *mining) explore(ctx context.Context) (*trial, error) {
 	if len(m.land.moments) == 0 {
 		return nil, ErrNoMoments
 	}
-	m.quiet, _ = thin(m.land.quiet(), maxMoments)
+	m.quiet, _ = thin(m.land.early(m.land.quiet(), maxExplored, false), maxMoments)
 	m.looks = m.land.looks(m.quiet)
 	m.places = map[int]bool{}
 	for _, q := range m.quiet {
@@ -462,7 +465,8 @@ func (m *mining) settle(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	all := append(thinPlaces(m.land.moments, maxOfPlace), thinPlaces(m.land.idle, maxOfPlace)...)
+	moments := m.land.early(m.land.moments, maxSettled, true)
+	all := append(thinPlaces(moments, maxOfPlace), thinPlaces(m.land.early(m.land.idle, maxSettled, true), maxOfPlace)...)
 	inTime(all)
 	if err := t.sweep(ctx, all); err != nil {
 		return err
@@ -478,7 +482,7 @@ func (m *mining) settle(ctx context.Context) error {
 	m.run.progress("checking at the C-points")
 	picked := m.land.picked(m.cpoints, m.end)
 	m.final = nil
-	for _, q := range m.land.moments {
+	for _, q := range moments {
 		if picked[q.place] {
 			m.final = append(m.final, q)
 		}

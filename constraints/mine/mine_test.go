@@ -198,6 +198,29 @@ func TestThin(t *testing.T) {
 	}
 }
 
+// TestEarly: of a run with many changes the moments are left that lie among the first of them, and its end where that is asked for; all of them, if
+// the structure is shown in few states by then.
+func TestEarly(t *testing.T) {
+	land := &terrain{places: []place{{fn: "push"}, {}}}
+	var all []moment
+	for i := range 100 {
+		all = append(all, moment{state: 10 * i})
+	}
+	all = append(all, moment{state: 1000, place: 1})
+	for _, c := range []struct {
+		changes int
+		end     bool
+		want    int
+	}{{200, false, 21}, {200, true, 22}, {50, true, 101}, {1000, false, 101}} {
+		if got := land.early(all, c.changes, c.end); len(got) != c.want {
+			t.Errorf("of %d changes, end %t: %d moments, want %d", c.changes, c.end, len(got), c.want)
+		}
+	}
+	if len(all) != 101 {
+		t.Error("the moments themselves are gone")
+	}
+}
+
 func TestFieldValue(t *testing.T) {
 	signed, unsigned := &types.Type{Kind: types.Int, Signed: true}, &types.Type{Kind: types.Uint}
 	for _, c := range []struct {

@@ -218,6 +218,8 @@ func (t *terrain) aliveAt(m moment) int {
 const (
 	enoughStates = 8    // of the structure, to take a depth of calls for that of its operations
 	maxMoments   = 4000 // that are checked; more are thinned out
+	maxExplored  = 1e5  // changes of the structure, the first, at moments among which laws are looked for
+	maxSettled   = 4e5  // and at moments among which they are checked
 	maxOfPlace   = 150  // that tell whether a place is a C-point
 	maxLooks     = 12   // moments that are looked at whole
 )
@@ -257,6 +259,22 @@ func (t *terrain) quiet() []moment {
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(t.moments), func(m moment) bool { return m.depth > limit })
+}
+
+// early leaves the moments among so many changes of the structure, the first: a run that only goes on to do the same tells nothing new. The end of
+// the program is left if the end is asked for. All are left if there are few before.
+func (t *terrain) early(moments []moment, changes int, end bool) []moment {
+	states := map[int]bool{}
+	kept := slices.DeleteFunc(slices.Clone(moments), func(m moment) bool {
+		if m.state <= changes {
+			states[m.state] = true
+		}
+		return m.state > changes && !(end && t.places[m.place].fn == "")
+	})
+	if len(states) < enoughStates {
+		return moments
+	}
+	return kept
 }
 
 // thin leaves at most n moments, every so many of them, and the last one of each
