@@ -69,7 +69,7 @@ type sources struct {
 const (
 	maxReads   = 24
 	maxSources = 1 << 10
-	maxChain   = 32 // of values, each computed of the one before alone; those behind are not told apart
+	maxChain   = 32 // of values, each computed of the one before alone; which of those behind was stored is not known any more
 )
 
 // missing: there was no memory at an address when the program died in the present instruction.
@@ -191,10 +191,14 @@ func (s *sources) of(c *cpu, in *inst) (now *source, place []*source) {
 	case 0:
 		return nil, place
 	case 1:
-		if copies && in.Op != x86asm.LEA || values[0].chain == maxChain {
-			return values[0], place
+		x := values[0]
+		switch {
+		case copies && in.Op != x86asm.LEA:
+			return x, place
+		case x.chain == maxChain: // another value, which may be stored elsewhere
+			return &source{values: x.values, chain: maxChain}, place
 		}
-		return &source{values: values, chain: values[0].chain + 1}, place
+		return &source{values: values, chain: x.chain + 1}, place
 	}
 	return &source{values: values}, place
 }
