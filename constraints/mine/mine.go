@@ -146,7 +146,7 @@ func (m *mining) prepare(ctx context.Context) error {
 	}
 	m.head.directives = append(m.head.directives, m.ledTo(base)...)
 	m.said = base.checker.CutOff()
-	if n := len(m.land.changes); n > maxSettled {
+	if n := len(m.land.changes); m.land.limited {
 		m.said = append(m.said, fmt.Sprintf("Of %d changes of the structure the first %d were looked at, and its end", n, int(maxSettled)))
 	}
 	return nil
@@ -178,6 +178,7 @@ func (m *mining) explore(ctx context.Context) (*trial, error) {
 	}
 	r.progress("looking for changes")
 	m.land = survey(r, base.graph)
+	m.land.limit(maxSettled)
 	if m.withoutBlocks(base.graph) {
 		if base, err = compile(r, &m.head, nil); err != nil {
 			return nil, err
@@ -465,8 +466,7 @@ func (m *mining) settle(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	moments := m.land.early(m.land.moments, maxSettled, true)
-	all := append(thinPlaces(moments, maxOfPlace), thinPlaces(m.land.early(m.land.idle, maxSettled, true), maxOfPlace)...)
+	all := append(thinPlaces(m.land.moments, maxOfPlace), thinPlaces(m.land.idle, maxOfPlace)...)
 	inTime(all)
 	if err := t.sweep(ctx, all); err != nil {
 		return err
@@ -482,7 +482,7 @@ func (m *mining) settle(ctx context.Context) error {
 	m.run.progress("checking at the C-points")
 	picked := m.land.picked(m.cpoints, m.end)
 	m.final = nil
-	for _, q := range moments {
+	for _, q := range m.land.moments {
 		if picked[q.place] {
 			m.final = append(m.final, q)
 		}

@@ -219,6 +219,13 @@ func TestEarly(t *testing.T) {
 	if len(all) != 101 {
 		t.Error("the moments themselves are gone")
 	}
+	for changes, want := range map[int][3]int{200: {22, 1, 1}, 50: {101, 2, 0}} {
+		land := &terrain{places: land.places, moments: all, idle: []moment{{state: 5}, {state: 900}}}
+		land.limit(changes)
+		if got := [3]int{len(land.moments), len(land.idle), map[bool]int{true: 1}[land.limited]}; got != want {
+			t.Errorf("limited to %d changes: %v, want %v", changes, got, want)
+		}
+	}
 }
 
 func TestFieldValue(t *testing.T) {

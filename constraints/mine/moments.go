@@ -40,6 +40,7 @@ type terrain struct {
 	moments  []moment // of calls that changed the structure, by time
 	idle     []moment // of calls that did not, of functions with others that did: C-points there are checked as well
 	mutating []bool   // by call
+	limited  bool     // moments that lie late are left out
 }
 
 // survey finds out what changed the structure, and where.
@@ -259,6 +260,15 @@ func (t *terrain) quiet() []moment {
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(t.moments), func(m moment) bool { return m.depth > limit })
+}
+
+// limit leaves out what lies behind so many changes of the structure, but for the end of the program.
+func (t *terrain) limit(changes int) {
+	kept := t.early(t.moments, changes, true)
+	if t.limited = len(kept) < len(t.moments); t.limited {
+		t.moments = kept
+		t.idle = slices.DeleteFunc(t.idle, func(m moment) bool { return m.state > changes })
+	}
 }
 
 // early leaves the moments among so many changes of the structure, the first: a run that only goes on to do the same tells nothing new. The end of
