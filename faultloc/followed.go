@@ -35,25 +35,7 @@ func followed(in Input, suspects []Suspect) []Suspect {
 	if in.Died == 0 || !in.looksFor(Followed) {
 		return suspects
 	}
-	if in.Recursed != nil {
-		if list := in.Recursed(); len(list) > 0 {
-			return in.recursed(list[0], suspects)
-		}
-	}
-	var r Rerun
-	if in.Ended != nil {
-		r = in.Ended()
-	}
-	var reads []Read
-	if r != nil {
-		reads = r.Followed()
-	}
-	if (r == nil || in.Ends && len(reads) == 0) && in.Led != nil {
-		reads = in.Led()
-	}
-	if len(reads) == 0 && in.Holding != nil && len(in.Found) == 0 {
-		reads = in.Holding()
-	}
+	reads, r, circle := in.cameBy()
 	beyond, died := in.beyond(reads)
 	for i, x := range reads[:min(len(reads), maxLedBy)] {
 		if beyond[i] || x.Addr == 0 {
@@ -77,7 +59,9 @@ func followed(in Input, suspects []Suspect) []Suspect {
 		case t == 0:
 			continue // nothing of it is known
 		default:
-			if e.Read = in.what(x); (x.Of < 0 && died || x.Of >= 0 && beyond[x.Of]) && e.Read == ReadNumber && in.leads(x) == 0 {
+			if e.Read = in.what(x); circle {
+				e.Read = ReadCircle
+			} else if (x.Of < 0 && died || x.Of >= 0 && beyond[x.Of]) && e.Read == ReadNumber && in.leads(x) == 0 {
 				e.Read = ReadIndex
 			}
 			if r != nil {
@@ -102,6 +86,29 @@ func followed(in Input, suspects []Suspect) []Suspect {
 	return suspects
 }
 
+// cameBy is the memory by which the program came to where it died, and the call in which it did, if that was executed again for it; or the link that
+// closed a circle.
+func (in *Input) cameBy() (reads []Read, r Rerun, circle bool) {
+	if in.Recursed != nil {
+		if reads = in.Recursed(); len(reads) > 0 {
+			return reads[:1], nil, true
+		}
+	}
+	if in.Ended != nil {
+		r = in.Ended()
+	}
+	if r != nil {
+		reads = r.Followed()
+	}
+	if (r == nil || in.Ends && len(reads) == 0) && in.Led != nil {
+		reads = in.Led()
+	}
+	if len(reads) == 0 && in.Holding != nil && len(in.Found) == 0 {
+		reads = in.Holding()
+	}
+	return reads, r, false
+}
+
 // beyond says which reads were not in the block to which pointers led that their addresses were computed from, and whether that is so
 // of where the program died.
 func (in *Input) beyond(reads []Read) (out []bool, died bool) {
@@ -120,22 +127,6 @@ func (in *Input) beyond(reads []Read) (out []bool, died bool) {
 		}
 	}
 	return out, died
-}
-
-// recursed adds who closed a circle of nodes.
-func (in *Input) recursed(x Read, suspects []Suspect) []Suspect {
-	e := Evidence{Kind: Followed, Read: ReadCircle, Sole: len(in.Found) == 0}
-	t := in.History.LastWrite(x.Addr, uint64(x.Size), x.Before)
-	if t <= x.Born {
-		if w, e, ok := in.unfilled(x); ok {
-			return in.neverFilled(suspects, w, e)
-		}
-		t, e.Read = x.Born, ReadUnwritten
-	}
-	if !in.attributed(t) {
-		return suspects
-	}
-	return charge(*in, suspects, t, e)
 }
 
 // unfilled is the newest store that gives a like node the field that was read where nothing had written it, by the statement that does so

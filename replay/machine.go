@@ -266,21 +266,19 @@ func (m *Machine) Run(call Call) *Run {
 // begin is a call of which nothing was executed yet.
 func (m *Machine) begin(call *Call) *cpu {
 	c := &cpu{m: m, call: call, pages: map[uint64]*page{}, heap: heapBase, kept: map[uint64]*Origin{}, sites: map[uint64]*Site{}}
-	for i, r := range [...]int{rdi, rsi, rdx, rcx, r8, r9} {
+	if call.Crash.PC != 0 && !call.Brief {
+		c.sources = &sources{kept: map[uint64]*source{}}
+	}
+	for i, r := range wholeArgs {
 		if i < len(call.Args) {
 			c.reg[r], c.from[r] = call.Args[i], &Origin{Given: true}
+			if c.sources != nil && call.Args[i] != 0 {
+				c.sources.reg[r] = &source{given: call.Args[i]}
+			}
 		}
 	}
 	for i, v := range call.Floats[:min(len(call.Floats), 8)] {
 		c.xmm[i][0] = v
-	}
-	if call.Crash.PC != 0 && !call.Brief {
-		c.sources = &sources{kept: map[uint64]*source{}}
-		for i, r := range [...]int{rdi, rsi, rdx, rcx, r8, r9} {
-			if i < len(call.Args) && call.Args[i] != 0 {
-				c.sources.reg[r] = &source{given: call.Args[i]}
-			}
-		}
 	}
 	c.reg[rsp] = stackTop - 4096
 	c.reg[rbp] = stackTop - 2048

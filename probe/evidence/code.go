@@ -163,15 +163,20 @@ func (w *walk) calleeName(target uint64) string { return plainName(w.calleeLinka
 
 // calleeLinkage is calleeName as the linker has it, without a version.
 func (w *walk) calleeLinkage(target uint64) string {
-	name := w.file.Import(target)
-	if name == "" {
-		name = w.file.ImportSlot(target)
-	}
+	name := w.imported(target)
 	if name == "" {
 		name = w.file.LinkageAt(target)
 	}
 	name, _, _ = strings.Cut(name, "@")
 	return name
+}
+
+// imported is the linker name of an import that is called through the procedure linkage table, or by its slot; "": it is none.
+func (w *walk) imported(target uint64) string {
+	if name := w.file.Import(target); name != "" {
+		return name
+	}
+	return w.file.ImportSlot(target)
 }
 
 // plainName demangles a function's name and leaves out its parameters.

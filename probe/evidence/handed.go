@@ -54,10 +54,7 @@ func (w *walk) hands(r [2]uint64, to func(linkage string) bool) (list []Handed) 
 		if !direct || w.inFunction(target) {
 			continue
 		}
-		linkage := w.file.Import(target)
-		if linkage == "" {
-			linkage = w.file.ImportSlot(target)
-		}
+		linkage := w.imported(target)
 		if linkage == "" || !to(linkage) {
 			continue
 		}

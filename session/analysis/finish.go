@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"mgtrace/constraints/check"
 	"mgtrace/constraints/eval"
@@ -147,7 +148,7 @@ func (a *Analysis) question(p *point) faultloc.Input {
 	in.Rerun = func(t mgpp.Timestamp) faultloc.Rerun { return a.experiments(p, t) }
 	in.Ended = func() faultloc.Rerun { return a.ended(p) }
 	in.Led = func() []faultloc.Read { return a.led(p.time) }
-	in.Recursed = func() []faultloc.Read { return a.recursed(p.time) }
+	in.Recursed = sync.OnceValue(func() []faultloc.Read { return a.recursed(p.time) })
 	in.Holding = func() []faultloc.Read { return a.holding(p.time) }
 	in.ReadFreed = func(t mgpp.Timestamp) (faultloc.ReadFreed, bool) { return a.readFreed(p, t) }
 	if in.Cut && (!a.died.aborted || p.sole()) { // who finds something broken, and says so, has not broken it

@@ -38,9 +38,9 @@ func (a *Analysis) recursed(at mgpp.Timestamp) []faultloc.Read {
 	if len(calls) == 0 {
 		return nil
 	}
-	tries := 0
+	c := circling{calls: calls, view: a.Hist.At(at), word: rerun.Words(a.program(nil), at)}
 	for _, node := range calls[0].nodes {
-		if links := a.circleOf(calls, []uint64{node}, nil, at, &tries); links != nil {
+		if links := c.circle([]uint64{node}, nil); links != nil {
 			return a.closing(links, at)
 		}
 	}
@@ -103,29 +103,37 @@ type link struct {
 	addr uint64
 }
 
-// circleOf follows the calls outwards, from the block that the innermost held: each held one that leads to that of the call before it. It has
+// circling is the search for a circle.
+type circling struct {
+	calls []recursion
+	view  mgpp.View
+	word  func(addr uint64) uint64 // what memory held
+	tries int
+}
+
+// circle follows the calls outwards, from the block that the innermost held: each held one that leads to that of the call before it. It has
 // come round where a block is the same again. way are the blocks, and by are the links between them.
-func (a *Analysis) circleOf(calls []recursion, way []uint64, by []link, at mgpp.Timestamp, tries *int) []link {
+func (c *circling) circle(way []uint64, by []link) []link {
 	k := len(way)
-	if k == len(calls) {
+	if k == len(c.calls) {
 		return nil
 	}
-	for _, from := range calls[k].nodes {
-		if *tries++; *tries > maxLinkTries {
+	for _, from := range c.calls[k].nodes {
+		if c.tries++; c.tries > maxLinkTries {
 			return nil
 		}
-		addr, ok := a.linkTo(from, way[k-1], at)
+		addr, ok := c.linkTo(from, way[k-1])
 		if !ok {
 			continue
 		}
-		by := append(slices.Clip(by), link{calls[k].pc, addr})
+		by := append(slices.Clip(by), link{c.calls[k].pc, addr})
 		if i := slices.Index(way, from); i >= 0 {
-			if comesRound(calls, i, k-i, from) {
+			if c.comesRound(i, k-i, from) {
 				return by[i:]
 			}
 			continue
 		}
-		if links := a.circleOf(calls, append(slices.Clip(way), from), by, at, tries); links != nil {
+		if links := c.circle(append(slices.Clip(way), from), by); links != nil {
 			return links
 		}
 	}
@@ -133,9 +141,9 @@ func (a *Analysis) circleOf(calls []recursion, way []uint64, by []link, at mgpp.
 }
 
 // comesRound: a call holds a block, and so does each call as many further out, as far as they are known.
-func comesRound(calls []recursion, from, step int, node uint64) bool {
-	for k := from; k < len(calls); k += step {
-		if !slices.Contains(calls[k].nodes, node) {
+func (c *circling) comesRound(from, step int, node uint64) bool {
+	for k := from; k < len(c.calls); k += step {
+		if !slices.Contains(c.calls[k].nodes, node) {
 			return false
 		}
 	}
@@ -143,15 +151,14 @@ func comesRound(calls []recursion, from, step int, node uint64) bool {
 }
 
 // linkTo is where in a block a pointer to another one lies, by what was written there, or by what lay there when it was allocated.
-func (a *Analysis) linkTo(from, to uint64, at mgpp.Timestamp) (addr uint64, ok bool) {
-	view := a.Hist.At(at)
-	id, _ := view.NodeAt(trace.Addr(from))
-	n, ok := view.Node(id)
+func (c *circling) linkTo(from, to uint64) (addr uint64, ok bool) {
+	id, _ := c.view.NodeAt(trace.Addr(from))
+	n, ok := c.view.Node(id)
 	if !ok {
 		return 0, false
 	}
 	for off := uint64(0); off+8 <= min(n.Size, maxLinked); off += 8 {
-		if rerun.Word(a.program(nil), at, from+off) == to {
+		if c.word(from+off) == to {
 			return from + off, true
 		}
 	}

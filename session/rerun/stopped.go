@@ -9,26 +9,33 @@ import (
 
 // Led is the memory on which the address depends that a thread could not reach which was stopped at a time, in such calls, the nearest first.
 func Led(p Program, at mgpp.Timestamp, calls []replay.Stopped) []replay.Read {
-	return replay.Led(recorded{&world{view: p.History.At(at), history: p.History, symbols: p.Symbols}}, calls)
+	return replay.Led(recordedAt(p, at), calls)
 }
 
 // Argument is the first argument of the call before which a thread was stopped, if that is known, and the memory on which it depends, the
 // nearest first.
 func Argument(p Program, at mgpp.Timestamp, calls []replay.Stopped) (value uint64, known bool, led []replay.Read) {
-	return replay.Argument(recorded{&world{view: p.History.At(at), history: p.History, symbols: p.Symbols}}, calls)
+	return replay.Argument(recordedAt(p, at), calls)
 }
 
-// Word is what eight bytes of a block held at a time: where nothing had written them, what another block has left there, if that was recorded;
-// else 0.
-func Word(p Program, at mgpp.Timestamp, addr uint64) uint64 {
-	var data [8]byte
-	w := recorded{&world{view: p.History.At(at), history: p.History, symbols: p.Symbols}}
-	w.Read(addr, data[:], make([]bool, len(data)))
-	return binary.LittleEndian.Uint64(data[:])
+// Words tells what eight bytes of a block held at a time: where nothing had written them, what another block has left there, if that was
+// recorded; else 0.
+func Words(p Program, at mgpp.Timestamp) func(addr uint64) uint64 {
+	w := recordedAt(p, at)
+	return func(addr uint64) uint64 {
+		var data [8]byte
+		var known [8]bool
+		w.Read(addr, data[:], known[:])
+		return binary.LittleEndian.Uint64(data[:])
+	}
 }
 
 // recorded is the program, with nothing of memory that the history does not have.
 type recorded struct{ *world }
+
+func recordedAt(p Program, at mgpp.Timestamp) recorded {
+	return recorded{&world{view: p.History.At(at), history: p.History, symbols: p.Symbols}}
+}
 
 // Read implements replay.World.
 func (w recorded) Read(addr uint64, data []byte, known []bool) {
