@@ -38,10 +38,14 @@ func (a *Analysis) recursed(at mgpp.Timestamp) []faultloc.Read {
 	if len(calls) == 0 {
 		return nil
 	}
-	c := circling{calls: calls, view: a.Hist.At(at), word: rerun.Words(a.program(nil), at)}
-	for _, node := range calls[0].nodes {
-		if links := c.circle([]uint64{node}, nil); links != nil {
-			return a.closing(links, at)
+	c := circling{view: a.Hist.At(at), word: rerun.Words(a.program(nil), at)}
+	// The innermost calls may be beside the circle: for the NULL that a node of it also leads to, or for a tree that hangs on it.
+	for k := range calls {
+		c.calls = calls[k:]
+		for _, node := range c.calls[0].nodes {
+			if links := c.circle([]uint64{node}, nil); links != nil {
+				return a.closing(links, at)
+			}
 		}
 	}
 	return nil
