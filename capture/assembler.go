@@ -3,7 +3,6 @@ package capture
 import (
 	"encoding/binary"
 	"fmt"
-	"slices"
 	"strings"
 
 	"mgtrace/objfile"
@@ -42,6 +41,7 @@ type Assembler struct {
 	quiet   bool // no more are told
 
 	args     []uint64     // of the call that is told
+	words    []byte       // of the registers that are told
 	window   Window       // what unwinding reads
 	regs     objfile.Regs // scratch of unwinding
 	returns  stackSet     // return addresses alone, where there is no more
@@ -228,22 +228,22 @@ func (a *Assembler) stop(t *thread, h *Hit) {
 	for _, f := range s.Enter {
 		a.enter(t, h, f)
 	}
-	if s.Stack {
+	if s.Around {
 		a.around(t, h)
 	}
 	for _, p := range s.Points {
-		switch given := p - len(a.plan.Points); {
-		case given >= len(a.plan.Given):
-			a.destroyed(t, h, &a.plan.Ends[given-len(a.plan.Given)])
-			continue
-		case given >= 0:
-			a.given(h, a.plan.Given[given].At)
+		if end := p - len(a.plan.Points); end >= 0 {
+			a.destroyed(t, h, &a.plan.Ends[end])
 			continue
 		}
+		pt := &a.plan.Points[p]
+		if pt.Begins() {
+			a.begins(h, &pt.Frame)
+		}
 		e := a.event(h, trace.KindLine)
-		e.Aux = uint64(a.plan.Points[p].ID)
+		e.Aux = uint64(pt.ID)
 		if a.inlinePt[p] {
-			e.Flags, e.SP = trace.FlagInline, belowReturn(h, &a.plan.Points[p].Frame)
+			e.Flags, e.SP = trace.FlagInline, belowReturn(h, &pt.Frame)
 		}
 		a.send(e)
 	}
@@ -252,45 +252,35 @@ func (a *Assembler) stop(t *thread, h *Hit) {
 	}
 }
 
-// given tells what the arguments are of the inlined call that has begun.
-func (a *Assembler) given(h *Hit, at []objfile.Location) {
-	data := make([]byte, 0, 8*len(objfile.ArgRegs))
-	for _, loc := range at {
-		var v uint64
-		switch loc.Kind {
-		case objfile.LocReg:
-			v = h.register(loc.Reg)
-		case objfile.LocRegValue:
-			v = h.register(loc.Reg) + uint64(loc.Offset)
-		case objfile.LocConst:
-			v = uint64(loc.Offset)
-		}
-		data = binary.LittleEndian.AppendUint64(data, v)
+// maxBegun is how much of its frame is told where an inlined call begins, bytes.
+const maxBegun = 512
+
+// begins tells with which registers the inlined call begins that a point tells of next, and what lies in the frame that it is in.
+func (a *Assembler) begins(h *Hit, f *probe.Frame) {
+	frame := h.Stack[:min(len(h.Stack), maxBegun)]
+	if below := belowReturn(h, f); below != 0 {
+		frame = frame[:min(uint64(len(frame)), uint64(below)+8-h.SP)]
 	}
-	e := a.event(h, trace.KindPassed)
-	e.Addr, e.Size, e.Data = trace.GivenAddr, uint64(len(data)), data
-	a.send(e)
+	if frame = frame[:len(frame)&^7]; len(frame) > 0 {
+		a.passes(h, trace.Addr(h.SP), frame)
+	}
+	r := &h.Regs
+	words := [trace.BegunRegs]uint64{h.Result, 0, 0, r.BX, 0, 0, r.BP, h.SP, 0, 0, 0, 0, r.R12, r.R13, r.R14, r.R15, h.PC}
+	for i, n := range objfile.ArgRegs {
+		words[n] = r.Args[i]
+	}
+	a.words = a.words[:0]
+	for _, w := range words {
+		a.words = binary.LittleEndian.AppendUint64(a.words, w)
+	}
+	a.passes(h, trace.RegsAddr, a.words)
 }
 
-// register is what a register held at a Stop, by its DWARF number; 0 of those that no hit tells.
-func (h *Hit) register(n int) uint64 {
-	r := &h.Regs
-	switch n {
-	case 0:
-		return h.Result
-	case 3:
-		return r.BX
-	case objfile.RegBP:
-		return r.BP
-	case objfile.RegSP:
-		return h.SP
-	case 12, 13, 14, 15:
-		return [...]uint64{r.R12, r.R13, r.R14, r.R15}[n-12]
-	}
-	if i := slices.Index(objfile.ArgRegs[:], n); i >= 0 {
-		return r.Args[i]
-	}
-	return 0
+// passes tells of a thread's next call what it is given.
+func (a *Assembler) passes(h *Hit, at trace.Addr, data []byte) {
+	e := a.event(h, trace.KindPassed)
+	e.Addr, e.Size, e.Data = at, uint64(len(data)), data
+	a.send(e)
 }
 
 // belowReturn is what frames are told apart by: the word below the return address. It lies below

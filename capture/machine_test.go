@@ -1,10 +1,10 @@
 package capture
 
 import (
+	"encoding/binary"
 	"fmt"
 	"strings"
 
-	"mgtrace/objfile"
 	"mgtrace/probe"
 	"mgtrace/trace"
 	"mgtrace/x86"
@@ -65,10 +65,8 @@ func testPlan() *probe.Plan {
 	p.Points = []probe.Point{
 		{Site: probe.Site{Addr: 0x500, Offset: 0x500}, ID: 1, Point: trace.Point{Kind: "line"}},
 		{Site: probe.Site{Addr: 0x500, Offset: 0x500}, ID: 2, Point: trace.Point{Kind: "inline-entry"}, Frame: probe.Frame{Known: true, Offset: 32}},
-	}
-	p.Given = []probe.Given{
-		{Site: probe.Site{Addr: 0x500, Offset: 0x500}, At: []objfile.Location{{Kind: objfile.LocReg, Reg: 3}, {Kind: objfile.LocRegValue, Reg: 4, Offset: 2}}},
-		{Site: probe.Site{Addr: 0x510, Offset: 0x510}, At: []objfile.Location{{Kind: objfile.LocConst, Offset: 9}, {}, {Kind: objfile.LocReg, Reg: 0}, {Kind: objfile.LocReg, Reg: 14}}},
+		{Site: probe.Site{Addr: 0x510, Offset: 0x510}, ID: 3, Point: trace.Point{Kind: "inline-entry"}, Left: true, Frame: probe.Frame{Known: true, Offset: 16}},
+		{Site: probe.Site{Addr: 0x518, Offset: 0x518}, ID: 4, Point: trace.Point{Kind: "inline-exit"}, Left: true},
 	}
 	p.Ends = []probe.End{{Site: probe.Site{Addr: 0x520, Offset: 0x520}, Frame: probe.Frame{Known: true, Offset: 64}, Locals: homeLocals[:1]}}
 	p.Stores = []probe.Store{
@@ -136,6 +134,13 @@ func show(e *trace.Event) string {
 	case trace.KindLost:
 		fmt.Fprintf(&b, " %d", e.Size)
 	case trace.KindPassed:
+		if e.Addr == trace.RegsAddr {
+			b.WriteString(" registers")
+			for at := range len(e.Data) / 8 {
+				fmt.Fprintf(&b, " %d", binary.LittleEndian.Uint64(e.Data[8*at:]))
+			}
+			break
+		}
 		fmt.Fprintf(&b, " %d size %d %d", e.Addr, e.Size, e.Data)
 	}
 	for _, f := range []struct {

@@ -16,10 +16,11 @@ type Site struct {
 	Locked  int   // index of the store just before it that can not be probed itself; -1: none
 	After   bool  // a store before it is settled here
 	Enter   []int // indices in Plan.Funcs
-	Points  []int // indices in Plan.Points, behind these in Plan.Given, and behind those in Plan.Ends
+	Points  []int // indices in Plan.Points, and behind these in Plan.Ends
 	Leave   []int // indices in Plan.Funcs
 	Landing bool  // one of Plan.Landings
-	Stack   bool  // one of Plan.Stacks
+	Stack   bool  // the stack is wanted here
+	Around  bool  // one of Plan.Stacks
 	Tail    bool  // Leave: by a jump to another function, whose result will be the result
 }
 
@@ -112,10 +113,7 @@ func wishesOf(plan *probe.Plan) []wish {
 		add(plan.Points[i].Site, wishPoint, i)
 	}
 	for i := range plan.Ends {
-		add(plan.Ends[i].Site, wishPoint, len(plan.Points)+len(plan.Given)+i)
-	}
-	for i := range plan.Given {
-		add(plan.Given[i].Site, wishPoint, len(plan.Points)+i)
+		add(plan.Ends[i].Site, wishPoint, len(plan.Points)+i)
 	}
 	return wishes
 }
@@ -136,10 +134,11 @@ func (w *wish) grant(plan *probe.Plan, s *Site) {
 		s.Tail = isTail(plan, w.at)
 	case wishPoint:
 		s.Points = append(s.Points, i)
+		s.Stack = s.Stack || i < len(plan.Points) && plan.Points[i].Begins()
 	case wishLanding:
 		s.Landing = true
 	case wishStack:
-		s.Stack = true
+		s.Stack, s.Around = true, true
 	}
 }
 

@@ -284,7 +284,7 @@ func TestEntryOutside(t *testing.T) {
 		{"and jumped to", [2]uint64{jump.Target, jump.Target + 1}, loop[0], true},
 	} {
 		b := &builder{plan: Plan{Images: []*Image{im}, Inlined: map[trace.FuncID][]Instance{}}, ids: map[watchKey]trace.FuncID{}, sweeps: []*sweep{code}}
-		b.watchInlined(instance{0, objfile.Inlined{Name: "f", In: "put", Ranges: [][2]uint64{c.own}, Entry: c.entry}}, nil)
+		b.watchInlined(instance{0, objfile.Inlined{Name: "f", In: "put", Ranges: [][2]uint64{c.own}, Entry: c.entry}})
 		if got := slices.ContainsFunc(b.plan.Warnings, func(w string) bool { return strings.Contains(w, "calls of it may be missed") }); got != c.want {
 			t.Errorf("%s: %q", c.name, b.plan.Warnings)
 		}

@@ -84,7 +84,6 @@ type Plan struct {
 	Stacks     []Site // stores, and calls of writers, before which the stack is wanted
 	Globals    []Global
 	Inlined    map[trace.FuncID][]Instance // of watched functions
-	Given      []Given
 	Ends       []End
 	Open       []OpenCall   // calls of watched functions that recording finds open, each thread's outermost first
 	Operations []string     // names of functions that are watched since nothing else is: Request.Operations
@@ -328,16 +327,11 @@ type Point struct {
 	ID    trace.PointID
 	Point trace.Point
 	Frame Frame // of a boundary of an inlined instance: the frame that it is in
+	Left  bool  // and every exit of that is known
 }
 
-// Given is where the arguments of an inlined call of a watched function are known, as the debug information has it: its entry, before
-// which the compiler may have put instructions of it.
-type Given struct {
-	Site
-	// At is where each is, in the order of the function's parameters: in a register, a register and a number added, a constant, or
-	// LocNone.
-	At []objfile.Location
-}
+// Begins: an inlined call begins there that can be executed again.
+func (p *Point) Begins() bool { return p.Left && p.Point.Kind == "inline-entry" }
 
 // End is where an inlined destructor begins to end a variable that is a node.
 type End struct {

@@ -38,7 +38,7 @@ func (b *builder) planWatched() error {
 			}
 		}
 		for _, l := range inlined {
-			b.watchInlined(l, found)
+			b.watchInlined(l)
 		}
 	}
 	return errors.Join(errs...)
@@ -264,8 +264,8 @@ func (b *builder) inlined(pattern string) (found []instance) {
 }
 
 // watchInlined adds a point at the entry of an inlined instance, and one
-// behind every edge that leaves it. copies are the function's own code.
-func (b *builder) watchInlined(l instance, copies []located) {
+// behind every edge that leaves it.
+func (b *builder) watchInlined(l instance) {
 	id, w := b.watchID(l.image, l.at.Name)
 	s := b.code(l.image)
 	where := fmt.Sprintf("the instance of %s that is inlined into %s at %s", l.at.Name, l.at.In, l.at.CallFile)
@@ -291,6 +291,7 @@ func (b *builder) watchInlined(l instance, copies []located) {
 	if named {
 		entries = append(entries, l.at.Entry)
 	}
+	first := len(b.plan.Points)
 	probed := slices.DeleteFunc(slices.Clone(entries), func(addr uint64) bool { return !b.point(l.image, addr, point) })
 	if len(probed) == 0 {
 		b.warn("the entry of %s can not be probed", where)
@@ -303,7 +304,6 @@ func (b *builder) watchInlined(l instance, copies []located) {
 	} else if s.comesBack(l.at, entries) {
 		b.warn("%s is come back to in the middle, where it may begin anew: calls of it may be missed", where)
 	}
-	b.given(l, copies)
 	exits, certain := s.inlineExits(l.at, entries)
 	point.Kind = "inline-exit"
 	for _, addr := range exits {
@@ -313,39 +313,10 @@ func (b *builder) watchInlined(l instance, copies []located) {
 	}
 	if !certain || len(exits) == 0 {
 		b.warn("not every exit of %s is known", where)
-	}
-}
-
-// given plans where the arguments of an inlined instance are told. Of what has no code of its own nobody asks.
-func (b *builder) given(l instance, copies []located) {
-	k := slices.IndexFunc(copies, func(c located) bool { return c.image == l.image })
-	s := b.code(l.image)
-	site, ok := b.site(l.image, l.at.Entry)
-	if k < 0 || !ok || len(s.ranges) > 0 && !s.starts.has(l.at.Entry) {
 		return
 	}
-	in, err := x86.Decode(s.file.Code(l.at.Entry, x86.MaxLen), l.at.Entry)
-	if err != nil {
-		return
-	}
-	if ok, _ := in.KernelProbeable(); !ok && !b.options.InProcess {
-		return
-	}
-	g := Given{Site: site}
-	known := false
-	there := s.file.ParamsIn(&l.at, l.at.Entry)
-	for _, p := range s.file.Params(copies[k].fn.Addr) {
-		loc := objfile.Location{}
-		if i := slices.IndexFunc(there, func(v objfile.Variable) bool { return v.Name == p.Name }); i >= 0 {
-			switch there[i].Loc.Kind {
-			case objfile.LocReg, objfile.LocRegValue, objfile.LocConst:
-				loc, known = there[i].Loc, true
-			}
-		}
-		g.At = append(g.At, loc)
-	}
-	if known && len(g.At) <= len(objfile.ArgRegs) {
-		b.plan.Given = append(b.plan.Given, g)
+	for i := range b.plan.Points[first:] {
+		b.plan.Points[first+i].Left = true
 	}
 }
 

@@ -28,6 +28,7 @@ type Call struct {
 	Entry    uint64
 	Args     []uint64 // integer arguments, six at most
 	Floats   []uint64 // floating-point arguments as they lie in memory, eight at most
+	Begun    *Begun   // of one that is inlined: how it began. Args do not count then. Nil: it is none
 	MaxSteps int      // instructions
 	// Flip says that decision n, from 0, goes the other way: that of the instruction at pc. Nil: none does.
 	Flip func(n int, pc uint64) bool
@@ -229,6 +230,7 @@ type cpu struct {
 	resizes           int
 	values, decisions int // how many there were
 	heap              uint64
+	outer             uint64             // of the stack nothing is known from here on; 0: all is
 	from              [16]*Origin        // of what registers hold
 	kept              map[uint64]*Origin // of what lies on the stack
 	frames            []uint64           // return addresses, innermost last
@@ -253,7 +255,7 @@ func (m *Machine) Run(call Call) *Run {
 	if call.Brief {
 		c.run.Effects = append(m.effects[:0], c.run.Effects...)
 	}
-	for c.run.Err == nil && c.pc != outside && !c.arrived() {
+	for c.run.Err == nil && !c.over() && !c.arrived() {
 		c.go1()
 	}
 	c.run.Result = c.reg[rax]
@@ -269,6 +271,14 @@ func (m *Machine) begin(call *Call) *cpu {
 	if call.Crash.PC != 0 && !call.Brief {
 		c.sources = &sources{kept: map[uint64]*source{}}
 	}
+	for i, v := range call.Floats[:min(len(call.Floats), 8)] {
+		c.xmm[i][0] = v
+	}
+	c.pc = call.Entry
+	if call.Begun != nil {
+		c.began(call.Begun)
+		return c
+	}
 	for i, r := range wholeArgs {
 		if i < len(call.Args) {
 			c.reg[r], c.from[r] = call.Args[i], &Origin{Given: true}
@@ -277,13 +287,9 @@ func (m *Machine) begin(call *Call) *cpu {
 			}
 		}
 	}
-	for i, v := range call.Floats[:min(len(call.Floats), 8)] {
-		c.xmm[i][0] = v
-	}
 	c.reg[rsp] = stackTop - 4096
 	c.reg[rbp] = stackTop - 2048
 	c.push(outside)
-	c.pc = call.Entry
 	return c
 }
 

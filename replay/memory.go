@@ -50,8 +50,10 @@ func (c *cpu) page(addr uint64, write bool) *page {
 	case p != nil:
 	case stack(addr):
 		p, mine = &page{read: ^uint32(0)}, true
-		for i := range p.known {
-			p.known[i] = ^uint64(0)
+		if first := addr &^ (pageSize - 1); c.outer == 0 || first+pageSize <= c.outer {
+			p.learn(0, pageSize)
+		} else if first < c.outer {
+			p.learn(0, int(c.outer-first))
 		}
 		c.pages[n] = p
 	default:
@@ -168,7 +170,7 @@ func (c *cpu) load(addr uint64, size int) (v uint64) {
 	if v = p.number(off, size); size == 8 && c.call.Crash.Unknown != 0 {
 		v = c.call.Crash.Unknown
 	}
-	if !c.call.Brief && c.last != nil && c.last.name == "" && p.unknown(off, size) {
+	if !c.call.Brief && c.last != nil && c.last.name == "" && !stack(addr) && p.unknown(off, size) {
 		c.unset(Unset{c.pc, addr, size, v, len(c.run.Effects)})
 	}
 	return v

@@ -17,9 +17,9 @@ func (m *Machine) Trail(call Call, steps int) {
 	m.marks = nil
 	call.Brief = true
 	c := m.begin(&call)
-	for next := max(minTrail, steps/maxMarks); c.run.Err == nil && c.pc != outside && !c.arrived() && len(c.pages) <= maxOfMark; {
+	for next := max(minTrail, steps/maxMarks); c.run.Err == nil && !c.over() && !c.arrived() && len(c.pages) <= maxOfMark; {
 		c.go1()
-		if c.run.Steps >= next && c.run.Err == nil && c.pc != outside {
+		if c.run.Steps >= next && c.run.Err == nil && !c.over() {
 			m.marks = append(m.marks, c.mark())
 			next = c.run.Steps + max(minTrail, steps/maxMarks)
 		}

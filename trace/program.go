@@ -121,6 +121,7 @@ type Point struct {
 	File     string `json:"file"`
 	Line     int    `json:"line"`
 	For      string `json:"for,omitempty"` // mark: the type it names
+	At       Addr   `json:"at,omitempty"`  // inline-*: where it is; 0 of an instance of which not every exit is known
 }
 
 // Global is an object in static memory that is a node from the start.

@@ -171,22 +171,6 @@ func (c *calls) note(thread trace.ThreadID, outermost *eval.Activation, args []u
 	c.passed.drop(thread)
 }
 
-// passes takes note of what an event of trace.KindPassed tells: of the thread's next call, or of the arguments of its open one, the first
-// time: where these are told may lie in a loop.
-func (c *calls) passes(ev *trace.Event) {
-	if ev.Addr != trace.GivenAddr {
-		c.passed.note(ev)
-		return
-	}
-	o := c.open.Of(ev.Thread)
-	if !o.is {
-		return
-	}
-	if k := c.log.logged(o.index); k.n == 0 && k.passed == 0 {
-		k.passed = c.passed.put(appendObject(nil, ev))
-	}
-}
-
 // between returns the times at which no call was open, next to those at which one was.
 func (c *calls) between() (out []mgpp.Timestamp) {
 	add := func(t mgpp.Timestamp) {

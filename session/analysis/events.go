@@ -52,7 +52,7 @@ func (a *Analysis) Event(ev *trace.Event) error {
 	case trace.KindImage:
 		return a.image(ev)
 	case trace.KindPassed:
-		a.calls.passes(ev)
+		a.calls.passed.note(ev)
 		return nil
 	case trace.KindStore, trace.KindBulk:
 		a.attribute(ev)

@@ -114,20 +114,20 @@ func (p *passed) record(number uint32) []uint64 {
 	return from[1 : 1+from[0]]
 }
 
-// objects returns what lies in a record, what the registers of floating-point arguments held (address 0), and what the arguments of
-// an inlined call were (trace.GivenAddr); nil: that is not known.
-func (p *passed) objects(number uint32) (out []rerun.Object, floats, given []uint64) {
+// objects returns what lies in a record, what the registers of floating-point arguments held (address 0), and with which
+// registers an inlined call began (trace.RegsAddr); nil: that is not known.
+func (p *passed) objects(number uint32) (out []rerun.Object, floats, regs []uint64) {
 	for r := p.record(number); len(r) > 0; {
 		end := 2 + r[1]
 		switch r[0] {
 		case 0:
 			floats = r[2:end]
-		case uint64(trace.GivenAddr):
-			given = r[2:end]
+		case uint64(trace.RegsAddr):
+			regs = r[2:end]
 		default:
 			out = append(out, rerun.Object{Addr: r[0], Words: r[2:end]})
 		}
 		r = r[end:]
 	}
-	return out, floats, given
+	return out, floats, regs
 }

@@ -77,7 +77,7 @@ func TestPassedIdle(t *testing.T) {
 	c := newCalls()
 	calls := 0
 	begin := func(thread trace.ThreadID, word uint64, now mgpp.Timestamp) {
-		c.passes(&trace.Event{Kind: trace.KindPassed, Thread: thread, Addr: 0x7000, Data: binary.LittleEndian.AppendUint64(nil, word)})
+		c.passed.note(&trace.Event{Kind: trace.KindPassed, Thread: thread, Addr: 0x7000, Data: binary.LittleEndian.AppendUint64(nil, word)})
 		calls++
 		c.note(thread, &eval.Activation{Function: "f", Thread: thread, Call: calls}, nil, now)
 	}
@@ -134,26 +134,29 @@ func TestPassedForgotten(t *testing.T) {
 	}
 }
 
-// TestGiven: the arguments of an inlined call are told after it has begun, and only the first time.
-func TestGiven(t *testing.T) {
+// TestBegun: with which registers an inlined call begins is told before it does; of calls within it that is dropped.
+func TestBegun(t *testing.T) {
 	c := newCalls()
-	given := func(thread trace.ThreadID, words ...uint64) {
-		ev := &trace.Event{Kind: trace.KindPassed, Thread: thread, Addr: trace.GivenAddr}
+	tell := func(thread trace.ThreadID, at trace.Addr, words ...uint64) {
+		ev := &trace.Event{Kind: trace.KindPassed, Thread: thread, Addr: at}
 		for _, w := range words {
 			ev.Data = binary.LittleEndian.AppendUint64(ev.Data, w)
 		}
-		c.passes(ev)
+		c.passed.note(ev)
 	}
-	given(1, 3) // of no call
-	c.note(1, &eval.Activation{Function: "f", Thread: 1, Call: 1}, nil, 1)
-	given(2, 4) // of another thread
-	given(1, 5, 6)
-	given(1, 7, 8)
-	c.note(2, &eval.Activation{Function: "g", Thread: 2, Call: 1}, []uint64{1}, 2)
-	given(2, 9) // its arguments are known
+	outer := &eval.Activation{Function: "f", Thread: 1, Call: 1}
+	tell(2, trace.RegsAddr, 4) // of another thread
+	tell(1, 0x7000, 3)
+	tell(1, trace.RegsAddr, 5, 6)
+	c.note(1, outer, nil, 1)
+	tell(1, trace.RegsAddr, 7, 8)
+	c.note(1, outer, nil, 1) // another one began within it
+	c.note(1, nil, nil, 2)
+	c.note(1, &eval.Activation{Function: "g", Thread: 1, Call: 2}, []uint64{1}, 2)
 	for i, want := range [][]uint64{{5, 6}, nil} {
-		if _, _, got := c.passed.objects(c.log.at(i).passed); !cmp.Equal(got, want) {
-			t.Errorf("call %d was given %v, want %v", i, got, want)
+		objects, _, got := c.passed.objects(c.log.at(i).passed)
+		if !cmp.Equal(got, want) || len(objects) > 0 != (i == 0) {
+			t.Errorf("call %d began with %v and %v, want %v", i, got, objects, want)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package analysis
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 
@@ -395,54 +396,56 @@ func (a *Analysis) momentOf(p *point, k *call) replay.Moment {
 }
 
 // execute executes a call once more, until that moment if it was not over now; like: another one, of which the code is known.
-func (a *Analysis) execute(k *call, now mgpp.Timestamp, found []eval.Inconsistency, died trace.Addr, until replay.Moment, like *rerun.Rerun) (*rerun.Rerun, error) {
-	call, ok := a.callOf(k, now)
-	if !ok {
-		return nil, errNoArgs
+func (a *Analysis) execute(k *call, now mgpp.Timestamp, found []eval.Inconsistency, died trace.Addr, until replay.Moment, like *rerun.Rerun) (r *rerun.Rerun, err error) {
+	err = errNoArgs
+	for _, call := range a.callsOf(k, now) {
+		if call.Over && call.To == now {
+			call.Broken = eval.Instances(found, nil)
+		}
+		if !call.Over && died == 0 {
+			call.Until = until
+		}
+		if call.Died = died; died != 0 || !call.Over && a.died.during.from == k.from && a.died.during.Thread == k.Thread {
+			call.Last, call.Fault = a.died.pc, a.died.fault
+		}
+		if r, err = rerun.New(a.program(like), call); err == nil {
+			return r, nil
+		}
 	}
-	if call.Over && call.To == now {
-		call.Broken = eval.Instances(found, nil)
-	}
-	if !call.Over && died == 0 {
-		call.Until = until
-	}
-	if call.Died = died; died != 0 || !call.Over && a.died.during.from == k.from && a.died.during.Thread == k.Thread {
-		call.Last, call.Fault = a.died.pc, a.died.fault
-	}
-	return rerun.New(a.program(like), call)
+	return nil, err
 }
 
-// callOf is a call as it can be executed again, until now.
-func (a *Analysis) callOf(k *call, now mgpp.Timestamp) (c rerun.Call, ok bool) {
-	entry, ok := a.Symbols.Entry(k.Function)
-	if !ok {
-		return c, false
-	}
-	var unknown []rerun.Parameter
-	if len(k.args) == 0 {
-		if unknown, ok = a.parameters(entry, k.from); !ok {
-			return c, false
-		}
-	}
-	passed, floats, given := a.calls.passed.objects(k.passed)
-	for i := range unknown {
-		if i < len(given) {
-			unknown[i].Likely = given[i]
-			if n := unknown[i].Size; n > 0 && n < 8 {
-				unknown[i].Likely &= 1<<(8*n) - 1 // the rest of its register is of nobody
-			}
-		}
-	}
-	c = rerun.Call{Unknown: unknown, Entry: entry, Args: k.args, Thread: k.Thread, From: k.from, To: k.to, Over: k.to != 0 && k.to <= now}
-	c.Passed, c.Floats = passed, floats
+// callsOf are the ways in which a call can be executed again, until now, the best first: one that is inlined where it stands, or by the
+// function's own copy, if there is one.
+func (a *Analysis) callsOf(k *call, now mgpp.Timestamp) (out []rerun.Call) {
+	c := rerun.Call{Args: k.args, Thread: k.Thread, From: k.from, To: k.to, Over: k.to != 0 && k.to <= now}
 	if !c.Over {
 		c.To = now
 	}
-	return c, true
+	var regs []uint64
+	c.Passed, c.Floats, regs = a.calls.passed.objects(k.passed)
+	var given map[string]uint64
+	if len(k.args) == 0 {
+		in := c
+		if in.Begun, in.Entry = a.inlinedAt(k, regs, c.Passed); in.Begun != nil {
+			given = a.given(k, in.Entry, in.Begun)
+			in.Args = slices.Sorted(maps.Values(given))
+			out = append(out, in)
+		}
+	}
+	entry, ok := a.Symbols.Entry(k.Function)
+	if c.Entry = entry; ok && len(k.args) == 0 {
+		c.Unknown, ok = a.parameters(entry, k.from, given)
+	}
+	if ok {
+		out = append(out, c)
+	}
+	return out
 }
 
-// parameters are those of a function, where all are passed in registers, and what they may be at a time.
-func (a *Analysis) parameters(entry trace.Addr, at mgpp.Timestamp) ([]rerun.Parameter, bool) {
+// parameters are those of a function, where all are passed in registers, and what they may be at a time; given: what they were by their
+// names, as far as that is known.
+func (a *Analysis) parameters(entry trace.Addr, at mgpp.Timestamp, given map[string]uint64) ([]rerun.Parameter, bool) {
 	im, ok := a.Symbols.Image(entry)
 	if !ok || im.Obj == nil {
 		return nil, false
@@ -453,9 +456,10 @@ func (a *Analysis) parameters(entry trace.Addr, at mgpp.Timestamp) ([]rerun.Para
 		case t == nil || v.Loc.Kind != objfile.LocReg || len(out) == len(objfile.ArgRegs) || v.Loc.Reg != objfile.ArgRegs[len(out)]:
 			return nil, false
 		case t.Kind == types.Pointer:
-			out = append(out, rerun.Parameter{Pointers: a.nodesOf(t, at)})
+			out = append(out, rerun.Parameter{Pointers: a.nodesOf(t, at), Likely: given[v.Name]})
 		case t.Kind == types.Int, t.Kind == types.Uint, t.Kind == types.Bool, t.Kind == types.Enum:
-			out = append(out, rerun.Parameter{Size: int(t.Size)})
+			likely := given[v.Name] & (1<<(8*min(t.Size, 8)) - 1) // the rest of its register is of nobody
+			out = append(out, rerun.Parameter{Size: int(t.Size), Likely: likely})
 		default:
 			return nil, false
 		}
@@ -486,11 +490,11 @@ func (a *Analysis) readFreed(p *point, t mgpp.Timestamp) (out faultloc.ReadFreed
 	if !ok || a.Typing == nil {
 		return out, false
 	}
-	call, ok := a.callOf(&k, p.time)
-	if !ok || call.Unknown != nil {
+	calls := a.callsOf(&k, p.time)
+	if len(calls) == 0 || calls[0].Unknown != nil {
 		return out, false
 	}
-	x, ok := rerun.FindReadFreed(a.program(nil), call)
+	x, ok := rerun.FindReadFreed(a.program(nil), calls[0])
 	if !ok {
 		return out, false
 	}

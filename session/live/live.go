@@ -465,6 +465,9 @@ func (l *Program) describe(main symbol.Image) {
 			l.Prog.Points = append(l.Prog.Points, trace.Point{})
 		}
 		if pt.ID > 0 {
+			if pt.Left {
+				pt.Point.At = trace.Addr(l.plan.Images[pt.Image].Bias + pt.Addr)
+			}
 			l.Prog.Points[pt.ID-1] = pt.Point
 		}
 	}

@@ -296,6 +296,9 @@ func (r *Rerun) kind(addr uint64) any {
 	return f.Node
 }
 
+// maxStep bounds what a programmer adds to a number: larger ones are the compiler's, as where it has a multiplication for a division.
+const maxStep = 1 << 24
+
 // numbers are the neighbours of a number that is computed, and what it would be were it counted the other way, or nothing added to it.
 func (r *Rerun) numbers(s *replay.Site, add func(e replay.Edit, was, is uint64)) {
 	if r.block(s.Made) || r.elsewhere(s.Made) { // an address
@@ -304,7 +307,7 @@ func (r *Rerun) numbers(s *replay.Site, add func(e replay.Edit, was, is uint64))
 	for _, by := range [2]uint64{1, ^uint64(0)} {
 		add(replay.Edit{Kind: replay.Number, By: by}, 0, 0)
 	}
-	if s.Step != 0 {
+	if by := int64(s.Step); by != 0 && by > -maxStep && by < maxStep {
 		add(replay.Edit{Kind: replay.Number, By: -(s.Step + s.Step)}, 0, 0)
 		if s.Step != 1 && s.Step+1 != 0 {
 			add(replay.Edit{Kind: replay.Number, By: -s.Step}, 0, 0)

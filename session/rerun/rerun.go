@@ -41,6 +41,8 @@ type Call struct {
 	Args   []uint64 // its integer arguments
 	Passed []Object // what they lead to on the thread's stack, and text that they lead to
 	Floats []uint64 // its floating-point arguments; nil: not known
+	// Begun is how it began where the compiler has inlined it, at Entry; nil: it is another one, or that is not known.
+	Begun *replay.Begun
 	// Unknown are the parameters of a call that was inlined: what was executed then is another copy of the function, and Args is not known.
 	// Nil: it was not.
 	Unknown []Parameter
@@ -204,6 +206,7 @@ func (r *Rerun) ends(was []replay.Effect) error {
 // Why a call can not be executed again.
 var (
 	errArgs    = errors.New("its arguments are not known, as of one that was inlined")
+	errFrame   = errors.New("what it does depends on the frame of the function that it is inlined into, or on memory, that is not recorded")
 	errLong    = fmt.Errorf("it made more than %d changes", maxChanges)
 	errThreads = errors.New("another thread made changes meanwhile")
 	errUnread  = errors.New("what it made of some memory is not known")
@@ -218,6 +221,8 @@ func (r *Rerun) unlike() error {
 	switch {
 	case errors.Is(r.was.Err, replay.ErrLibrary), errors.Is(r.was.Err, replay.ErrCode), errors.Is(r.was.Err, replay.ErrEndless):
 		return r.was.Err
+	case r.was.Guessed > 0 && r.call.Begun != nil:
+		return errFrame
 	case r.was.Guessed > 0:
 		return errUnknown
 	}
@@ -372,7 +377,7 @@ func (r *Rerun) crash() replay.Crash {
 
 // again is the call, for an experiment.
 func (r *Rerun) again() replay.Call {
-	c := replay.Call{Entry: uint64(r.call.Entry), Args: r.call.Args, Floats: r.floats, Place: r.place, Resize: r.resize, Brief: true, Results: r.result, Written: r.written, Fraction: r.fraction, Until: r.call.Until}
+	c := replay.Call{Entry: uint64(r.call.Entry), Args: r.call.Args, Begun: r.call.Begun, Floats: r.floats, Place: r.place, Resize: r.resize, Brief: true, Results: r.result, Written: r.written, Fraction: r.fraction, Until: r.call.Until}
 	if r.call.Last != 0 {
 		c.Crash = r.crash()
 	}

@@ -1,0 +1,73 @@
+package analysis
+
+import (
+	"mgtrace/objfile"
+	"mgtrace/replay"
+	"mgtrace/session/rerun"
+	"mgtrace/trace"
+)
+
+// A call that the compiler has inlined is executed again where it stands, with the registers that it began with; if that does not do what
+// was recorded, since it needs more of the frame that it is in, the function's own copy is, if there is one.
+
+// inlinedAt is how a call began, by the registers and the stack that were told, and where; nil: that is not known, or not every exit of it.
+func (a *Analysis) inlinedAt(k *call, regs []uint64, passed []rerun.Object) (b *replay.Begun, entry trace.Addr) {
+	if len(regs) != trace.BegunRegs {
+		return nil, 0
+	}
+	entry = trace.Addr(regs[trace.BegunRegs-1])
+	fn := trace.FuncID(0)
+	for i := range a.prog.Points {
+		if p := &a.prog.Points[i]; p.At == entry && p.Kind == "inline-entry" && p.Function == k.Function {
+			fn = p.Func
+		}
+	}
+	if fn == 0 {
+		return nil, 0
+	}
+	b = &replay.Begun{Regs: [16]uint64(regs)}
+	for _, o := range passed {
+		if o.Addr == b.Regs[objfile.RegSP] {
+			b.Frame = o.Words
+		}
+	}
+	for i := range a.prog.Points {
+		if p := &a.prog.Points[i]; p.At != 0 && p.Kind == "inline-exit" && p.Func == fn {
+			b.Leaves = append(b.Leaves, uint64(p.At))
+		}
+	}
+	return b, entry
+}
+
+// given are the arguments of an inlined call that began at entry, by their names, as the debug information has them there. Of what it does
+// not tell there is none.
+func (a *Analysis) given(k *call, entry trace.Addr, b *replay.Begun) map[string]uint64 {
+	im, ok := a.Symbols.Image(entry)
+	if !ok || im.Obj == nil {
+		return nil
+	}
+	at := uint64(entry - im.Bias)
+	away := func(in *objfile.Inlined) uint64 { return max(in.Entry, at) - min(in.Entry, at) }
+	list := im.Obj.Inlined(k.Function)
+	if len(list) == 0 {
+		return nil
+	}
+	nearest := &list[0]
+	for i := range list {
+		if away(&list[i]) < away(nearest) {
+			nearest = &list[i]
+		}
+	}
+	given := map[string]uint64{}
+	for _, v := range im.Obj.ParamsIn(nearest, at) {
+		switch l := v.Loc; {
+		case l.Kind == objfile.LocReg && l.Reg < len(b.Regs):
+			given[v.Name] = b.Regs[l.Reg]
+		case l.Kind == objfile.LocRegValue && l.Reg < len(b.Regs):
+			given[v.Name] = b.Regs[l.Reg] + uint64(l.Offset)
+		case l.Kind == objfile.LocConst:
+			given[v.Name] = uint64(l.Offset)
+		}
+	}
+	return given
+}
