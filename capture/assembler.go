@@ -41,7 +41,7 @@ type Assembler struct {
 	quiet   bool // no more are told
 
 	args     []uint64     // of the call that is told
-	words    []byte       // of the registers that are told
+	begun    []byte       // how an inlined call does
 	window   Window       // what unwinding reads
 	regs     objfile.Regs // scratch of unwinding
 	returns  stackSet     // return addresses alone, where there is no more
@@ -253,33 +253,26 @@ func (a *Assembler) stop(t *thread, h *Hit) {
 }
 
 // maxBegun is how much of its frame is told where an inlined call begins, bytes.
-const maxBegun = 512
+const maxBegun = 256
 
 // begins tells with which registers the inlined call begins that a point tells of next, and what lies in the frame that it is in.
 func (a *Assembler) begins(h *Hit, f *probe.Frame) {
-	frame := h.Stack[:min(len(h.Stack), maxBegun)]
-	if below := belowReturn(h, f); below != 0 {
-		frame = frame[:min(uint64(len(frame)), uint64(below)+8-h.SP)]
-	}
-	if frame = frame[:len(frame)&^7]; len(frame) > 0 {
-		a.passes(h, trace.Addr(h.SP), frame)
-	}
 	r := &h.Regs
 	words := [trace.BegunRegs]uint64{h.Result, 0, 0, r.BX, 0, 0, r.BP, h.SP, 0, 0, 0, 0, r.R12, r.R13, r.R14, r.R15, h.PC}
 	for i, n := range objfile.ArgRegs {
 		words[n] = r.Args[i]
 	}
-	a.words = a.words[:0]
+	a.begun = a.begun[:0]
 	for _, w := range words {
-		a.words = binary.LittleEndian.AppendUint64(a.words, w)
+		a.begun = binary.LittleEndian.AppendUint64(a.begun, w)
 	}
-	a.passes(h, trace.RegsAddr, a.words)
-}
-
-// passes tells of a thread's next call what it is given.
-func (a *Assembler) passes(h *Hit, at trace.Addr, data []byte) {
+	frame := h.Stack[:min(len(h.Stack), maxBegun)]
+	if below := belowReturn(h, f); below != 0 {
+		frame = frame[:min(uint64(len(frame)), uint64(below)+8-h.SP)]
+	}
+	a.begun = append(a.begun, frame[:len(frame)&^7]...)
 	e := a.event(h, trace.KindPassed)
-	e.Addr, e.Size, e.Data = at, uint64(len(data)), data
+	e.Addr, e.Size, e.Data = trace.RegsAddr, uint64(len(a.begun)), a.begun
 	a.send(e)
 }
 

@@ -592,7 +592,7 @@ call 1(1) sp 900`},
 		}, "line 1\nline 2 sp 916 inline"},
 		{"an inlined call begins", func(m *machine) {
 			m.stop(0x510, Hit{SP: 900, Stack: []byte{1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0}, Result: 5, Regs: Regs{Args: [6]uint64{11, 12, 13, 14, 15, 16}, BX: 17, BP: 18, R12: 19, R13: 20, R14: 6, R15: 21}})
-		}, "passed 900 size 8 [1 0 0 0 0 0 0 0]\npassed registers 5 13 14 17 12 11 18 900 15 16 0 0 19 20 6 21 1296\nline 3 sp 900 inline"},
+		}, "passed registers 5 13 14 17 12 11 18 900 15 16 0 0 19 20 6 21 1296 1\nline 3 sp 900 inline"},
 		{"flags of a store", func(m *machine) {
 			m.hit(Hit{Op: Store, Index: 1, SP: 900, Addr: 1, Size: 1, Data: []byte{1}, Flags: Late})
 		}, "store 1 size 1 01 late atomic"},

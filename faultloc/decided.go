@@ -81,6 +81,12 @@ const Unsuspected = -1
 // tells: it leaves the structure whole, with the same blocks, and all that was broken is asked still.
 func (x *Experiment) tells() bool { return x.Alike && !x.Hides }
 
+// guards: all that it does otherwise is to store one field, no larger than the one of which a store is missing: that store is there, and
+// this condition has left it out.
+func (x *Experiment) guards(missing int) bool {
+	return x.tells() && !x.Less && x.Words == 1 && x.Differs <= missing
+}
+
 // ask asks the earlier calls, if that was not done.
 func (x *Experiment) ask() {
 	if x.Before != nil {
@@ -290,6 +296,7 @@ func b2i(b bool) int {
 // accuseDecided adds the statements of the first experiments to the suspects.
 func accuseDecided(in Input, suspects []Suspect, list []Experiment, kind EvidenceKind, cell int) []Suspect {
 	var seen []string // statements
+	missing := notStored(in, suspects)
 	idle := 0
 	later := false
 	for _, x := range list {
@@ -307,7 +314,7 @@ func accuseDecided(in Input, suspects []Suspect, list []Experiment, kind Evidenc
 		}
 		e := Evidence{
 			Kind: kind, Cured: len(in.Found), Of: len(in.Found), Times: x.Times, Alike: x.Alike, Idle: x.Idle, Less: x.Less, Hides: x.Hides, Differs: x.Differs,
-			Was: x.Was, Instead: x.Instead, Later: later || in.elseStrange(suspects, key, x.PC), Dear: cell > 0,
+			Was: x.Was, Instead: x.Instead, Later: later || in.elseStrange(suspects, key, x.PC), Dear: cell > 0 && !x.guards(missing),
 			Seen: x.Alike && x.Went != nil && x.Went(), // of one that does something else altogether it makes no difference
 		}
 		later = later || !e.Seen
@@ -343,6 +350,26 @@ func smallest(in Input, r Rerun, suspects []Suspect) (size int) {
 		for _, e := range suspects[i].Evidence {
 			if n := suspects[i].alone(in, r, e); n > 0 && (size == 0 || n < size) {
 				size = n
+			}
+		}
+	}
+	return size
+}
+
+// notStored is the size of the field that would mend all and should have been stored, or stored again; 0: there is none, or what a statement
+// did store would mend all as well, if it was something else.
+func notStored(in Input, suspects []Suspect) (size int) {
+	for i := range suspects {
+		s := &suspects[i]
+		for _, e := range s.Evidence {
+			switch {
+			case e.Kind == Outdated && e.explains() && !e.Refuted:
+				size = max(size, e.Mends.Cell.Size)
+			case !e.settles():
+			case s.Kind == Omitted && s.Repair != nil:
+				size = max(size, s.Repair.Cell.Size)
+			default:
+				return 0
 			}
 		}
 	}

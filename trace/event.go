@@ -71,7 +71,7 @@ const (
 
 	KindAround // the instruction at PC is about to write, or to call what writes. Stack: the address behind its first byte, then the return addresses of the calls around it, innermost first
 
-	KindPassed // memory on Thread's stack, or text elsewhere, at Addr held Data when the watched function of its next KindCall was entered: an argument leads there. Addr 0: Data is what the registers of floating-point arguments held, 8 bytes of each. So it is before a KindLine with which an inlined call begins: memory is of the frame that it is in. RegsAddr: Data is what the registers held there: the general ones by their DWARF numbers but r10 and r11, which are 0, and PC
+	KindPassed // memory on Thread's stack, or text elsewhere, at Addr held Data when the watched function of its next KindCall was entered: an argument leads there. Addr 0: Data is what the registers of floating-point arguments held, 8 bytes of each. RegsAddr: Data is what the registers held where the inlined call of the thread's next KindLine begins, 8 bytes of each: the general ones by their DWARF numbers but r10 and r11, which are 0, and PC; and what lay on the stack from the stack pointer on
 	KindQuiet  // calls of functions that nobody named (Func.Beside) are not told from here on
 	KindHeld   // Thread was at PC when the recording was about to end the program (Name: why); Stack: the return addresses of the calls around that; Args: what the innermost call of the program's own held that may be pointers
 	KindWild   // when the program was held at its crash, the word at Addr was Data: near what a register of Thread held that leads to no memory, or near an address of such a word or of another register
@@ -121,7 +121,7 @@ const (
 // and the flags.
 const SignalRegs = 17
 
-// RegsAddr is no address: a KindPassed with it has the registers with which an inlined call began, BegunRegs words.
+// RegsAddr is no address: a KindPassed with it has the registers with which an inlined call begins, BegunRegs words, and a part of the stack.
 const (
 	RegsAddr  Addr = 1
 	BegunRegs      = 17

@@ -3,7 +3,6 @@ package analysis
 import (
 	"mgtrace/objfile"
 	"mgtrace/replay"
-	"mgtrace/session/rerun"
 	"mgtrace/trace"
 )
 
@@ -11,11 +10,11 @@ import (
 // was recorded, since it needs more of the frame that it is in, the function's own copy is, if there is one.
 
 // inlinedAt is how a call began, by the registers and the stack that were told, and where; nil: that is not known, or not every exit of it.
-func (a *Analysis) inlinedAt(k *call, regs []uint64, passed []rerun.Object) (b *replay.Begun, entry trace.Addr) {
-	if len(regs) != trace.BegunRegs {
+func (a *Analysis) inlinedAt(k *call, told []uint64) (b *replay.Begun, entry trace.Addr) {
+	if len(told) < trace.BegunRegs {
 		return nil, 0
 	}
-	entry = trace.Addr(regs[trace.BegunRegs-1])
+	entry = trace.Addr(told[trace.BegunRegs-1])
 	fn := trace.FuncID(0)
 	for i := range a.prog.Points {
 		if p := &a.prog.Points[i]; p.At == entry && p.Kind == "inline-entry" && p.Function == k.Function {
@@ -25,12 +24,7 @@ func (a *Analysis) inlinedAt(k *call, regs []uint64, passed []rerun.Object) (b *
 	if fn == 0 {
 		return nil, 0
 	}
-	b = &replay.Begun{Regs: [16]uint64(regs)}
-	for _, o := range passed {
-		if o.Addr == b.Regs[objfile.RegSP] {
-			b.Frame = o.Words
-		}
-	}
+	b = &replay.Begun{Regs: [16]uint64(told), Frame: told[trace.BegunRegs:]}
 	for i := range a.prog.Points {
 		if p := &a.prog.Points[i]; p.At != 0 && p.Kind == "inline-exit" && p.Func == fn {
 			b.Leaves = append(b.Leaves, uint64(p.At))

@@ -35,10 +35,11 @@ func (p *passed) note(ev *trace.Event) {
 }
 
 func appendObject(w []uint64, ev *trace.Event) []uint64 {
-	n := len(ev.Data) / 8
-	w = append(w, uint64(ev.Addr), uint64(n))
-	for ; n > 0; n-- {
-		w = append(w, binary.LittleEndian.Uint64(ev.Data[len(ev.Data)&^7-8*n:]))
+	at, n := len(w)+2, len(ev.Data)/8
+	w = slices.Grow(w, 2+n)[:at+n]
+	w[at-2], w[at-1] = uint64(ev.Addr), uint64(n)
+	for i := range n {
+		w[at+i] = binary.LittleEndian.Uint64(ev.Data[8*i:])
 	}
 	return w
 }
@@ -75,10 +76,13 @@ func (p *passed) put(w []uint64) uint32 {
 		return 0
 	}
 	for at/passedPiece >= uint64(len(p.pieces)) {
-		p.pieces = append(p.pieces, make([]uint64, passedPiece))
-		if k := len(p.pieces) - 1 - maxPassed; k >= 0 {
-			p.pieces[k] = nil
+		var piece []uint64
+		if k := len(p.pieces) - maxPassed; k >= 0 {
+			piece, p.pieces[k] = p.pieces[k], nil
+		} else {
+			piece = make([]uint64, passedPiece)
 		}
+		p.pieces = append(p.pieces, piece)
 	}
 	piece := p.pieces[at/passedPiece]
 	piece[at%passedPiece] = n - 1
@@ -105,7 +109,7 @@ func (p *passed) takeBack(number uint32) {
 	}
 }
 
-// record returns what has a number, nil if it is forgotten.
+// record returns what has a number, nil if it is forgotten. It stays until the next one is put.
 func (p *passed) record(number uint32) []uint64 {
 	if number == 0 || p.pieces[number/passedPiece] == nil {
 		return nil
@@ -114,20 +118,20 @@ func (p *passed) record(number uint32) []uint64 {
 	return from[1 : 1+from[0]]
 }
 
-// objects returns what lies in a record, what the registers of floating-point arguments held (address 0), and with which
-// registers an inlined call began (trace.RegsAddr); nil: that is not known.
-func (p *passed) objects(number uint32) (out []rerun.Object, floats, regs []uint64) {
-	for r := p.record(number); len(r) > 0; {
+// objects returns what lies in a record, what the registers of floating-point arguments held (address 0), and how an inlined
+// call began (trace.RegsAddr); nil: that is not known.
+func (p *passed) objects(number uint32) (out []rerun.Object, floats, begun []uint64) {
+	for r := slices.Clone(p.record(number)); len(r) > 0; {
 		end := 2 + r[1]
 		switch r[0] {
 		case 0:
 			floats = r[2:end]
 		case uint64(trace.RegsAddr):
-			regs = r[2:end]
+			begun = r[2:end]
 		default:
 			out = append(out, rerun.Object{Addr: r[0], Words: r[2:end]})
 		}
 		r = r[end:]
 	}
-	return out, floats, regs
+	return out, floats, begun
 }

@@ -422,14 +422,15 @@ func (a *Analysis) callsOf(k *call, now mgpp.Timestamp) (out []rerun.Call) {
 	if !c.Over {
 		c.To = now
 	}
-	var regs []uint64
-	c.Passed, c.Floats, regs = a.calls.passed.objects(k.passed)
+	var told []uint64
+	c.Passed, c.Floats, told = a.calls.passed.objects(k.passed)
 	var given map[string]uint64
 	if len(k.args) == 0 {
 		in := c
-		if in.Begun, in.Entry = a.inlinedAt(k, regs, c.Passed); in.Begun != nil {
+		if in.Begun, in.Entry = a.inlinedAt(k, told); in.Begun != nil {
 			given = a.given(k, in.Entry, in.Begun)
 			in.Args = slices.Sorted(maps.Values(given))
+			in.Passed = append(slices.Clip(in.Passed), rerun.Object{Addr: in.Begun.Regs[objfile.RegSP], Words: in.Begun.Frame})
 			out = append(out, in)
 		}
 	}
