@@ -3,6 +3,8 @@ package faultloc
 import (
 	"strings"
 	"testing"
+
+	"mgtrace/mgpp"
 )
 
 const backSpec = `
@@ -52,6 +54,32 @@ func TestNoNegative(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("with a node that has %s: a negative number tried: %v", spare, got)
+		}
+	}
+}
+
+// TestGuards: a condition that only has left out the store that is missing goes before where that would stand; one with which more comes
+// otherwise does not, nor where a statement that did store is wrong itself.
+func TestGuards(t *testing.T) {
+	const before = "20: c = calloc chain\n21: a = malloc link\n22: a.key = 5\n23: a.next = NULL\n24: a.prev = NULL\n25: c.first = a\n26: c.last = a\ncpoint\n"
+	const missing = "30: x = malloc link\n31: x.key = 1\n32: x.prev = NULL\n33: x.next = a\n35: c.first = x"
+	const wrong = "30: x = malloc link\n31: x.key = 9\n32: x.prev = a\n33: x.next = a\n34: a.next = x\n35: c.last = x"
+	only := Experiment{PC: 29, Times: 1, Alike: true, Differs: 8, Words: 1, After: 8}
+	more, less, larger := only, only, only
+	more.Words, more.Differs = 2, 8
+	less.Less = true
+	larger.Differs = 9
+	for _, c := range []struct {
+		program string
+		x       Experiment
+		want    bool
+	}{{missing, only, true}, {missing, more, false}, {missing, less, false}, {missing, larger, false}, {wrong, only, false}} {
+		w := newWorld(t, backSpec+"back: link X; X.next == NULL or X.next.prev == X;\n")
+		w.run(before + c.program)
+		in := w.input()
+		in.Rerun = func(mgpp.Timestamp) Rerun { return tried{decisions: []Experiment{c.x}, asked: new(int)} }
+		if got := ranks(Locate(in)); strings.HasPrefix(got, "decided 29 switched, ") != c.want || !strings.Contains(got, "decided 29") {
+			t.Errorf("%s, %+v: %s, want it first: %t", c.program, c.x, got, c.want)
 		}
 	}
 }
