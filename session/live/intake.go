@@ -163,7 +163,7 @@ func (in *intake) Event(ev *trace.Event) error {
 	in.faults.Event(ev)
 	if ev.Kind == trace.KindSignal && ev.Flags&trace.FlagHandled != 0 {
 		in.lock()
-		(*Program)(in).goesAstray(int(ev.Aux), ev.Thread, ev.Args, uint64(ev.PC))
+		(*Program)(in).goesAstray(int(ev.Aux), ev.Thread, ev.Args, uint64(ev.PC), uint64(ev.Addr))
 		in.unlock()
 	}
 	if in.full != nil {

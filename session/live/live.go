@@ -575,7 +575,7 @@ func (l *Program) crashed(c target.Crash) {
 	observe.Interrupted(h, &c.Regs, l.proc)
 	l.mu.Lock()
 	l.crash = h
-	l.goesAstray(h.Index, h.Thread, h.Registers, h.PC)
+	l.goesAstray(h.Index, h.Thread, h.Registers, h.PC, c.Addr)
 	l.mu.Unlock()
 	l.stopped()
 }

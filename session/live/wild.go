@@ -24,6 +24,7 @@ const (
 	maxSearched = 1 << 14  // words that are found
 	maxTaken    = 16 << 30 // bytes of a mapping: a larger one is address space, of which little is used
 	maxScanned  = 1 << 30  // bytes that are looked through, each of two times
+	stackStep   = 64 << 10 // how far away from the stack pointer an instruction writes that goes on with the stack, bytes
 )
 
 // astray is a thread at an instruction that found no memory.
@@ -31,13 +32,29 @@ type astray struct {
 	thread trace.ThreadID
 	regs   []uint64 // trace.SignalRegs
 	pc     uint64
+	fault  uint64 // where no memory was; 0 if that is not known
 }
 
 // goesAstray notes a signal, if it is of that kind. The program may handle it and end then.
-func (l *Program) goesAstray(signal int, thread trace.ThreadID, regs []uint64, pc uint64) {
+func (l *Program) goesAstray(signal int, thread trace.ThreadID, regs []uint64, pc, fault uint64) {
 	if len(regs) == trace.SignalRegs && (signal == int(unix.SIGSEGV) || signal == int(unix.SIGBUS)) {
-		l.astray = &astray{thread, slices.Clone(regs), pc}
+		l.astray = &astray{thread, slices.Clone(regs), pc, fault}
 	}
+}
+
+// fullStack: the thread went astray because its stack has come to its end, and not by a pointer: what its stack pointer leads into, or has
+// just left, begins just above where there was no memory. A pointer that leads there finds memory as long as the stack can grow.
+func (c *astray) fullStack(maps []mem.Map) bool {
+	above := func(addr uint64) mem.Map {
+		i := slices.IndexFunc(maps, func(m mem.Map) bool { return m.Hi > addr && (m.Read || m.Write) })
+		if i < 0 {
+			return mem.Map{}
+		}
+		return maps[i]
+	}
+	sp := c.regs[objfile.RegSP]
+	stack := above(sp)
+	return c.fault != 0 && above(c.fault) == stack && c.fault < stack.Lo && stack.Lo-c.fault < stackStep && max(sp, c.fault)-min(sp, c.fault) < stackStep
 }
 
 // wild tells which words of memory led where a register did of the thread that went astray, and which led to those, or where other registers did.
@@ -51,8 +68,8 @@ func (l *Program) wild() error {
 		return nil
 	}
 	maps, err := l.proc.Maps()
-	if err != nil {
-		return nil // it has ended meanwhile
+	if err != nil || c.fullStack(maps) {
+		return nil // it has ended meanwhile, or there is nothing to look for
 	}
 	var values, at []uint64
 	for _, v := range append(c.regs[:trace.SignalRegs-1:trace.SignalRegs-1], c.pc) {
