@@ -334,19 +334,20 @@ func (s *Table) meaning(c *function, m Member, ask func(statement, *part) bool) 
 		}
 		first, body := s.expanded(p.frame, c)
 		choices := 0 // of the preprocessor that are open
-		for i, text := range body {
+		for i, line := range body {
 			k := statement{in.file, first + i, in.calls}
-			if d := directive().FindStringSubmatch(text); d != nil && d[1] == "if" {
+			if d := directive().FindStringSubmatch(line.text); d != nil && d[1] == "if" {
 				choices++
 			} else if d != nil && d[1] == "endif" {
 				choices--
 			}
-			// What the preprocessor leaves out has no instructions at all. What the compiler leaves out may have none, but
-			// neither has a loop over elements of which it has made a call of memmove.
-			if others(p.frame.Function, text) {
+			// What the preprocessor leaves out has no instructions at all, nor what it makes nothing of by another definition of a
+			// macro. What the compiler leaves out may have none, but neither has a loop over elements of which it has made a call of memmove.
+			if others(p.frame.Function, line.all()) {
 				continue // of another instance's object
 			}
-			if assigns.MatchString(text) && (choices <= 0 && !m.Element || len(c.obj.LineAddrs(k.file, k.line)) > 0) && ask(k, p) {
+			may, must := line.assigned(assigns)
+			if may && (must || len(c.code(k)) > 0) && (choices <= 0 && !m.Element || len(c.obj.LineAddrs(k.file, k.line)) > 0) && ask(k, p) {
 				out = append(out, meant{k.file, k.line, p.frame.Function})
 			}
 		}
@@ -395,15 +396,37 @@ func instanceOf(function string) (template, class string) {
 	return template, cxxname.Plain(strings.TrimSuffix(function, rest))
 }
 
-// expanded is the body of a function, each line with what its macros stand for.
-func (s *Table) expanded(f *objfile.Frame, c *function) (first int, lines []string) {
+// line is one of a function's body, with what its macros stand for: each of the meanings, where there are several.
+type line struct {
+	text     string
+	meanings []string
+}
+
+// all is the line and all that it may mean.
+func (l *line) all() string { return l.text + " ; " + strings.Join(l.meanings, " ; ") }
+
+// assigned says whether a line assigns something by one of its meanings, and by all of them.
+func (l *line) assigned(something *regexp.Regexp) (may, must bool) {
+	if something.MatchString(l.text) {
+		return true, true
+	}
+	must = len(l.meanings) > 0
+	for _, text := range l.meanings {
+		is := something.MatchString(text)
+		may, must = may || is, must && is
+	}
+	return may, must
+}
+
+// expanded is the body of a function.
+func (s *Table) expanded(f *objfile.Frame, c *function) (first int, lines []line) {
 	k := inlined{file: f.File, declared: f.Declared}
 	if s.bodies[k] == nil {
 		_, body := s.body(f)
 		macros := s.Sources.Macros(f.File, c.files)
-		lines := make([]string, len(body))
+		lines := make([]line, len(body))
 		for i := range body {
-			lines[i] = body[i] + " ; " + macros.Expand(body[i:])
+			lines[i] = line{body[i], macros.Expand(body[i:])}
 		}
 		s.bodies[k] = lines
 	}

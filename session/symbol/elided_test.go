@@ -54,6 +54,42 @@ int main(int argc, char **argv)
 	}
 }
 
+// TestElidedByMacro: a macro that stores nothing where a choice of the preprocessor has it so leaves nothing out; one that stores by each of its
+// definitions does.
+func TestElidedByMacro(t *testing.T) {
+	const text = `#include <stdlib.h>
+#if 0
+#define CLEAR(n) ((n)->clear = 0)
+#else
+#define CLEAR(n) ((n)->other)
+#endif
+#ifdef CAREFUL
+#define CHECK(n) ((n)->checked = 1)
+#define MARK(n) ((n)->mark = 1)
+#else
+#define CHECK(n) ((void)0)
+#define MARK(n) ((n)->mark = 2)
+#endif
+struct node { int clear, other, checked, mark; };
+int main(int argc, char **argv)
+{
+	struct node *n = calloc(1, sizeof *n);
+	int c = CLEAR(n);
+	CHECK(n);
+	MARK(n);
+	return c + argc;
+}
+`
+	for flag, want := range map[string]map[string]int{"-O0": {"clear": 0, "checked": 0, "mark": 0}, "-O2": {"clear": 0, "checked": 0, "mark": 20}} {
+		s, main := built(t, text, "gcc", flag, "-g")
+		for name, line := range want {
+			if _, got, _ := s.Elided(main, Member{Name: name}, nil, Since{}); got != line {
+				t.Errorf("%s: %s is elided at line %d, want %d", flag, name, got, line)
+			}
+		}
+	}
+}
+
 // TestShared: a statement whose store the compiler leaves out, since memory holds the value already, is told beside
 // the others of the member, and none that has a store, be it one of a static object's member.
 func TestShared(t *testing.T) {

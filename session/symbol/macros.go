@@ -4,12 +4,13 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 )
 
-// Macros expands the macros of a source file as far as it takes to see what a line assigns. It knows
-// no conditions: of several definitions of a name all are meant.
+// Macros expands the macros of a source file as far as it takes to see what a line assigns. Of conditions it knows
+// numbers alone, as of "#if 0": of several definitions of a name each may be meant.
 type Macros struct {
 	// text has the directives that define a name. Headers define thousands that no line of interest uses: a directive is
 	// read when its name is asked for.
@@ -30,6 +31,7 @@ const (
 	maxNested    = 16      // uses within what others stand for
 	maxExpansion = 1 << 14 // bytes that a line becomes
 	maxUse       = 40      // lines of a use
+	maxMeanings  = 8       // of a line
 )
 
 var (
@@ -50,8 +52,13 @@ func (s *Sources) Macros(file string, known []string) Macros {
 	files := []string{file}
 	for i := 0; i < len(files); i++ {
 		lines := s.Lines(files[i])
+		var open branches
 		for n := 0; n < len(lines); n++ {
-			switch kind, rest := preprocessed(lines[n]); kind {
+			kind, rest := preprocessed(lines[n])
+			if open.take(kind, rest); open.leftOut() {
+				continue
+			}
+			switch kind {
 			case "include":
 				if in := included().FindStringSubmatch(rest); in != nil && len(files) < maxIncluded {
 					if f := s.find(filepath.Dir(files[i]), in[1], known); f != "" && !slices.Contains(files, f) {
@@ -74,6 +81,38 @@ func (s *Sources) Macros(file string, known []string) Macros {
 	}
 	s.macros[file] = m
 	return m
+}
+
+// branches are those of the preprocessor's choices that a line stands in, the outermost first.
+type branches []branch
+
+type branch struct {
+	leftOut bool // it is not compiled
+	chosen  bool // it is, or one before it
+}
+
+// take goes on to a line that tells the preprocessor something.
+func (b *branches) take(kind, rest string) {
+	n, err := strconv.Atoi(strings.TrimSpace(code(rest)))
+	yes, no := err == nil && n != 0, err == nil && n == 0
+	top := len(*b) - 1
+	switch {
+	case kind == "if" || kind == "ifdef" || kind == "ifndef":
+		*b = append(*b, branch{leftOut: kind == "if" && no, chosen: kind == "if" && yes})
+	case top < 0:
+	case kind == "endif":
+		*b = (*b)[:top]
+	case kind == "else":
+		(*b)[top].leftOut = (*b)[top].chosen
+	case strings.HasPrefix(kind, "elif"):
+		x := &(*b)[top]
+		x.leftOut, x.chosen = x.chosen || kind == "elif" && no, x.chosen || kind == "elif" && yes
+	}
+}
+
+// leftOut: what stands there is not compiled. Of most that is not known.
+func (b branches) leftOut() bool {
+	return slices.ContainsFunc(b, func(x branch) bool { return x.leftOut })
 }
 
 // preprocessed is what a line tells the preprocessor; "" if nothing.
@@ -114,9 +153,13 @@ func (m Macros) of(name string) []definition {
 				}
 				x.params = append(x.params, p)
 			}
-			if x.body != "" && x.body != name {
+			same := func(y definition) bool { return x.body == y.body && slices.Equal(x.params, y.params) }
+			if x.body != name && !slices.ContainsFunc(read, same) {
 				read = append(read, x)
 			}
+		}
+		if len(read) == 1 && read[0].body == "" {
+			read = []definition{} // there is nothing to expand
 		}
 		m.read[name] = read
 	}
@@ -138,12 +181,12 @@ func (s *Sources) find(dir, name string, known []string) string {
 	return ""
 }
 
-// Expand writes out what the macros in the first of some lines stand for; "" if there are none. A
-// macro may be used over several lines: what it does is at the first.
-func (m Macros) Expand(lines []string) string {
+// Expand writes out what the macros in the first of some lines stand for: each that it may be, where there are several definitions of a
+// name; none if there are no macros. A macro may be used over several lines: what it does is at the first.
+func (m Macros) Expand(lines []string) (meanings []string) {
 	text := lines[0]
 	if kind, _ := preprocessed(text); kind == "define" || !slices.ContainsFunc(word().FindAllString(text, -1), func(w string) bool { return len(m.of(w)) > 0 }) {
-		return ""
+		return nil
 	}
 	for _, more := range lines[1:min(len(lines), maxUse)] {
 		if strings.Count(text, "(") <= strings.Count(text, ")") {
@@ -151,10 +194,21 @@ func (m Macros) Expand(lines []string) string {
 		}
 		text += " " + more
 	}
-	return m.expand(text, nil)
+	for most := 1; len(meanings) < min(most, maxMeanings); {
+		x := expansion{m, len(meanings), &most}
+		meanings = append(meanings, x.expand(text, nil))
+	}
+	return meanings
 }
 
-func (m Macros) expand(text string, within []string) string {
+// expansion takes the same of the definitions of each name: those of one branch often stand in the same order.
+type expansion struct {
+	Macros
+	nth  int
+	most *int // definitions that a name has
+}
+
+func (x expansion) expand(text string, within []string) string {
 	var out strings.Builder
 	for text != "" && out.Len() < maxExpansion {
 		at := word().FindStringIndex(text)
@@ -164,28 +218,22 @@ func (m Macros) expand(text string, within []string) string {
 		name := text[at[0]:at[1]]
 		out.WriteString(text[:at[0]])
 		text = text[at[1]:]
-		of := m.of(name)
+		of := x.of(name)
 		if len(of) == 0 || slices.Contains(within, name) || len(within) == maxNested {
 			out.WriteString(name)
 			continue
 		}
+		*x.most = max(*x.most, len(of))
+		d := &of[x.nth%len(of)]
 		args, rest, ok := arguments(text)
-		for i := range of {
-			d := &of[i]
-			switch {
-			case d.function && !ok:
-				out.WriteString(name)
-			case d.function:
-				out.WriteString(m.expand(d.with(args), append(within, name)))
-			default:
-				out.WriteString(m.expand(d.body, append(within, name)))
-			}
-			if i+1 < len(of) {
-				out.WriteString(" ; ")
-			}
-		}
-		if ok && of[0].function {
+		switch {
+		case d.function && !ok:
+			out.WriteString(name)
+		case d.function:
+			out.WriteString(x.expand(d.with(args), append(within, name)))
 			text = rest
+		default:
+			out.WriteString(x.expand(d.body, append(within, name)))
 		}
 	}
 	out.WriteString(text)

@@ -62,13 +62,13 @@ type Table struct {
 	wholes   map[trace.Addr][]string        // Store.Wholes
 	// functions are those of which Elided or Pending was asked, by their entries; nil where code is unknown.
 	functions map[trace.Addr]*function
-	bodies    map[inlined][]string // of functions by where they are declared, see expanded
+	bodies    map[inlined][]line // of functions by where they are declared, see expanded
 }
 
 // New makes a table of mapped files.
 func New(images []Image, sources *Sources) *Table {
 	sort.Slice(images, func(i, j int) bool { return images[i].Lo < images[j].Lo })
-	return &Table{Images: images, frames: map[trace.Addr][]objfile.Frame{}, Sources: sources, assigned: map[trace.Addr]assigned{}, merged: map[trace.Addr][]objfile.Frame{}, wholes: map[trace.Addr][]string{}, functions: map[trace.Addr]*function{}, bodies: map[inlined][]string{}}
+	return &Table{Images: images, frames: map[trace.Addr][]objfile.Frame{}, Sources: sources, assigned: map[trace.Addr]assigned{}, merged: map[trace.Addr][]objfile.Frame{}, wholes: map[trace.Addr][]string{}, functions: map[trace.Addr]*function{}, bodies: map[inlined][]line{}}
 }
 
 // Add takes over a module that was mapped later.

@@ -18,7 +18,7 @@ func (s *Table) ofVariable(c *function, k statement, p *part, m Member) bool {
 	if c.nodes || m.Element || k.line < first || k.line-first >= len(lines) {
 		return false
 	}
-	text := lines[k.line-first]
+	text := lines[k.line-first].all()
 	name := regexp.MustCompile(`\b` + regexp.QuoteMeta(m.Name) + `\b`)
 	mine := regexp.MustCompile(`(?:^|[^\w\s.>)\]])\s*(\w+)(?:\s*\.\s*\w+)*\s*\.\s*` + regexp.QuoteMeta(m.Name) + `\b`)
 	found := mine.FindAllStringSubmatch(text, -1)
