@@ -13,7 +13,8 @@ import (
 )
 
 // A function that calls itself for each node to which a node leads never comes to an end if they lead in a circle: its stack is full then.
-// The calls on the stack hold the nodes, each in its frame or in a register that the next call has kept:
+// The calls on the stack hold the nodes, each in its frame or in a register that the next call has kept; where the compiler has inlined calls
+// into one another, those of several:
 //
 //	walk(a)  walk(b)  walk(c)  walk(a)  walk(b)  …  the stack is full
 //	   a+16 ──▶ b+8 ───▶ c+16 ──▶ a
@@ -38,12 +39,12 @@ func (a *Analysis) recursed(at mgpp.Timestamp) []faultloc.Read {
 	if len(calls) == 0 {
 		return nil
 	}
-	c := circling{view: a.Hist.At(at), word: rerun.Words(a.program(nil), at)}
+	c := circling{linkTo: linker(a.Hist.At(at), rerun.Words(a.program(nil), at))}
 	// The innermost calls may be beside the circle: for the NULL that a node of it also leads to, or for a tree that hangs on it.
 	for k := range calls {
 		c.calls = calls[k:]
 		for _, node := range c.calls[0].nodes {
-			if links := c.circle([]uint64{node}, nil); links != nil {
+			if links := c.circle(0, []uint64{node}, nil); links != nil {
 				return a.closing(links, at)
 			}
 		}
@@ -109,64 +110,78 @@ type link struct {
 
 // circling is the search for a circle.
 type circling struct {
-	calls []recursion
-	view  mgpp.View
-	word  func(addr uint64) uint64 // what memory held
-	tries int
+	calls  []recursion
+	linkTo func(from, to uint64) uint64 // where in a block a pointer to another one lies; 0: there is none
+	tries  int
 }
 
-// circle follows the calls outwards, from the block that the innermost held: each held one that leads to that of the call before it. It has
-// come round where a block is the same again. way are the blocks, and by are the links between them.
-func (c *circling) circle(way []uint64, by []link) []link {
-	k := len(way)
-	if k == len(c.calls) {
-		return nil
-	}
-	for _, from := range c.calls[k].nodes {
-		if c.tries++; c.tries > maxLinkTries {
-			return nil
-		}
-		addr, ok := c.linkTo(from, way[k-1])
-		if !ok {
-			continue
-		}
-		by := append(slices.Clip(by), link{c.calls[k].pc, addr})
-		if i := slices.Index(way, from); i >= 0 {
-			if c.comesRound(i, k-i, from) {
-				return by[i:]
+// circle follows the calls outwards, from a block that the innermost held: each held one, or several, that lead to that of the call before
+// it. It has come round where a block is the same again. way are the blocks, the last of which call k held, and by are the links between them.
+func (c *circling) circle(k int, way []uint64, by []link) []link {
+	for outer := k; outer <= k+1 && outer < len(c.calls); outer++ {
+		for _, from := range c.calls[outer].nodes {
+			if c.tries++; c.tries > maxLinkTries {
+				return nil
 			}
-			continue
-		}
-		if links := c.circle(append(slices.Clip(way), from), by); links != nil {
-			return links
+			addr := c.linkTo(from, way[len(way)-1])
+			if addr == 0 {
+				continue
+			}
+			by := append(slices.Clip(by), link{c.calls[outer].pc, addr})
+			if i := slices.Index(way, from); i >= 0 {
+				if c.along(way[i:]) {
+					return by[i:]
+				}
+				continue
+			}
+			if links := c.circle(outer, append(slices.Clip(way), from), by); links != nil {
+				return links
+			}
 		}
 	}
 	return nil
 }
 
-// comesRound: a call holds a block, and so does each call as many further out, as far as they are known.
-func (c *circling) comesRound(from, step int, node uint64) bool {
-	for k := from; k < len(c.calls); k += step {
-		if !slices.Contains(c.calls[k].nodes, node) {
+// along: the calls went along some blocks, as far as they are known: each holds one of them. Where most hold another block as well, that no
+// other call holds, they went along those, and have handed on what may well be linked in a circle.
+func (c *circling) along(blocks []uint64) bool {
+	holding := map[uint64]int{}
+	for _, call := range c.calls {
+		if !slices.ContainsFunc(call.nodes, func(n uint64) bool { return slices.Contains(blocks, n) }) {
 			return false
 		}
-	}
-	return true
-}
-
-// linkTo is where in a block a pointer to another one lies, by what was written there, or by what lay there when it was allocated.
-func (c *circling) linkTo(from, to uint64) (addr uint64, ok bool) {
-	id, _ := c.view.NodeAt(trace.Addr(from))
-	n, ok := c.view.Node(id)
-	if !ok {
-		return 0, false
-	}
-	for off := uint64(0); off+8 <= min(n.Size, maxLinked); off += 8 {
-		if c.word(from+off) == to {
-			return from + off, true
+		for _, n := range call.nodes {
+			holding[n]++
 		}
 	}
-	return 0, false
+	apart := 0
+	for _, call := range c.calls {
+		if slices.ContainsFunc(call.nodes, func(n uint64) bool { return holding[n] == 1 && !slices.Contains(blocks, n) }) {
+			apart++
+		}
+	}
+	return 2*apart <= len(c.calls)
+}
+
+// linker finds where in a block a pointer to another one lies, by what a word there held when it was written, or when the block was allocated.
+func linker(view mgpp.View, word func(addr uint64) uint64) func(from, to uint64) uint64 {
+	known := map[[2]uint64]uint64{}
+	return func(from, to uint64) uint64 {
+		addr, ok := known[[2]uint64{from, to}]
+		if ok {
+			return addr
+		}
+		id, _ := view.NodeAt(trace.Addr(from))
+		if n, ok := view.Node(id); ok {
+			for off := uint64(0); off+8 <= min(n.Size, maxLinked) && addr == 0; off += 8 {
+				if word(from+off) == to {
+					addr = from + off
+				}
+			}
+		}
+		known[[2]uint64{from, to}] = addr
+		return addr
+	}
 }
 
 // closing are links as the locator asks for them, the newest first; before them those that nothing has written since the block was

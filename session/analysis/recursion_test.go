@@ -1,0 +1,55 @@
+package analysis
+
+import (
+	"slices"
+	"testing"
+)
+
+// TestRecursed: calls on the stack, the innermost first, went along a circle of blocks, or along others.
+func TestRecursed(t *testing.T) {
+	const context, root = 0x9000, 0x9100
+	chain := func(n int, with ...uint64) (calls [][]uint64) { // a call for each block, from the last of a chain of them outwards
+		for i := range n {
+			calls = append(calls, append([]uint64{uint64(0x1000 + 0x100*i)}, with...))
+		}
+		return calls
+	}
+	// Each block leads to the one that lies below it, as far as there is one, and to others.
+	below := func(others ...[2]uint64) func(from, to uint64) uint64 {
+		return func(from, to uint64) uint64 {
+			if from < context && to+0x100 == from || slices.Contains(others, [2]uint64{from, to}) {
+				return from + 8
+			}
+			return 0
+		}
+	}
+	for _, test := range []struct {
+		what  string
+		calls [][]uint64
+		links func(from, to uint64) uint64
+		want  int // links of the circle
+	}{
+		{"a circle of three", slices.Concat(chain(3), chain(3), chain(3)), below([2]uint64{0x1000, 0x1200}), 3},
+		{"a block that leads to itself", [][]uint64{{0x1000}, {0x1000}, {0x1000}}, below([2]uint64{0x1000, 0x1000}), 1},
+		{"inlined calls, two a frame", [][]uint64{{0x1000, 0x1100}, {0x1200, 0x1000}, {0x1100, 0x1200}, {0x1000, 0x1100}}, below([2]uint64{0x1000, 0x1200}), 3},
+		{"inlined calls, the whole circle in each frame", [][]uint64{{0x1000, 0x1100}, {0x1000, 0x1100}, {0x1000, 0x1100}}, below([2]uint64{0x1000, 0x1100}), 2},
+		{"a chain", chain(12), below(), 0},
+		{"a chain, linked both ways", chain(12), below([2]uint64{0x1000, 0x1100}, [2]uint64{0x1100, 0x1200}), 0},
+		{"a chain, and a context that leads to itself", chain(12, context), below([2]uint64{context, context}), 0},
+		{"a chain, and a context that leads to a root and back", chain(12, context, root), below([2]uint64{context, root}, [2]uint64{root, context}), 0},
+	} {
+		c := circling{linkTo: test.links}
+		for _, nodes := range test.calls {
+			c.calls = append(c.calls, recursion{nodes: nodes})
+		}
+		var got []link
+		for _, node := range c.calls[0].nodes {
+			if got = c.circle(0, []uint64{node}, nil); got != nil {
+				break
+			}
+		}
+		if len(got) != test.want {
+			t.Errorf("%s: %d links, want %d", test.what, len(got), test.want)
+		}
+	}
+}
