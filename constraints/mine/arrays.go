@@ -29,6 +29,8 @@ type table struct {
 	far map[string]bool
 	// masks says of numbers of the node whether each was one less than the number of elements, and that a power of two.
 	masks map[string]bool
+	// lengths says of them whether each was the number of elements.
+	lengths map[string]bool
 	// short are the numbers of the node that are not how many elements of pointers are in use: one of these lay behind so many.
 	short map[string]bool
 }
@@ -234,7 +236,7 @@ func (m *mining) measure(t *trial, of *check.NodeType, a *table) {
 	if a.block == "" || err != nil || a.elem.Size <= 0 {
 		return
 	}
-	a.far, a.masks, a.short = map[string]bool{}, map[string]bool{}, map[string]bool{}
+	a.far, a.masks, a.lengths, a.short = map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, at := range times(m.looks) {
 		v := m.run.History.At(at)
 		for _, o := range t.graph.Live(of, at, nil) {
@@ -265,14 +267,19 @@ func (a *table) beyond(v mgpp.View, first trace.Addr, count int64) {
 	}
 }
 
-// masked notes which numbers of a node are masks of places in a block with so many elements.
+// masked notes which numbers of a node are how many elements a block has, or masks of places in it.
 func (a *table) masked(v mgpp.View, node trace.Addr, of *types.Type, count int64) {
-	for _, f := range numbersIn(of) {
-		if s, err := of.Find(f[1:]); err == nil && s.BitSize == 0 && s.Type.Size <= 8 {
-			n, ok := word(v, node+trace.Addr(s.Offset), s.Type.Size)
-			was, known := a.masks[f[1:]]
-			a.masks[f[1:]] = ok && n+1 == uint64(count) && n&(n+1) == 0 && n >= leastMask && (was || !known)
+	for _, s := range of.Scalars() {
+		if s.Type == nil || !integer(s.Type) || s.BitSize > 0 || s.Size > 8 {
+			continue
 		}
+		n, ok := word(v, node+trace.Addr(s.Offset), s.Size)
+		note := func(all map[string]bool, is bool) {
+			was, known := all[s.Path]
+			all[s.Path] = ok && is && (was || !known)
+		}
+		note(a.masks, n+1 == uint64(count) && n&(n+1) == 0 && n >= leastMask)
+		note(a.lengths, n == uint64(count))
 	}
 }
 
@@ -434,7 +441,7 @@ func (m *maker) used(a *table, n size) {
 			sum := fmt.Sprintf("SUM(I in 0 to %s: %s ? 1 : 0)", n.last(), is)
 			words := fmt.Sprintf("%s is the number of elements of %s that are in use: %s", f.name, a.name, strings.TrimSpace(strings.TrimPrefix(t[0], ".")+t[1]))
 			c := m.compare(fmt.Sprintf("used %s %s %s%s %s", a.name, f.name, t[0], t[1], n.name), words, "", "X."+f.name, "==", sum, 0).needs(a)
-			c.family = "used " + a.name + f.name
+			c.family, c.whole = "used "+a.name+f.name, n.field != nil && (n.mask || a.lengths[n.field.name])
 			c.because("capacity "+a.name+" "+f.name+" <=", "lower "+f.name)
 		}
 	}
@@ -525,7 +532,7 @@ func (c *candidate) needs(a *table) *candidate {
 func (m *maker) loop(key, words, lo, hi, left, op, right string, a *table) *candidate {
 	c := m.compare(key, words, "", left, op, right, 0).needs(a)
 	c.Text = fmt.Sprintf("%s X;  for I in %s to %s, %s %s %s;", m.name, lo, hi, left, op, right)
-	c.need, c.family = 4, left+op+right
+	c.need, c.family, c.steps = 4, left+op+right, true
 	return c
 }
 
@@ -809,12 +816,13 @@ func (m *mining) join() {
 }
 
 // families leaves of statements that say the same of the first so many elements, with
-// other numbers, the one that was seen of most; of alike ones that of the smallest number.
+// other numbers, the one that was seen of most; of alike ones that of all elements of the block, or of the smallest number.
 func families(held []*candidate) []*candidate {
 	best := map[[2]string]*candidate{}
 	of := func(c *candidate) [2]string { return [2]string{c.Type, c.family} }
 	for _, c := range held {
-		if b := best[of(c)]; b == nil || c.Stated && !b.Stated || c.Stated == b.Stated && c.Held > b.Held {
+		b := best[of(c)]
+		if b == nil || c.Stated && !b.Stated || c.Stated == b.Stated && (c.Held > b.Held || c.Held == b.Held && c.whole && !b.whole) {
 			best[of(c)] = c
 		}
 	}

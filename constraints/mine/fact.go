@@ -103,6 +103,9 @@ const maxChance = 0.01
 // by chance with probability q^n. Constants, and ranges that do not overlap, have
 // q = 1 and prove nothing. A node that keeps its values is one sighting.
 //
+// Of an order of neighbours in an array only steps count, each once by its values: one that is filled with two values has one step, wherever
+// that is, though hundreds of neighbours are alike.
+//
 // Of an order of two pointers half of all distances would do.
 //
 // Where one pointer is NULL only if another is, q is the fraction of nodes in which the other is NULL.
@@ -132,6 +135,9 @@ func (c *candidate) weigh() {
 	if c.holds == nil {
 		return
 	}
+	if c.steps {
+		c.pairs = stepsOf(c.pairs)
+	}
 	good, all := 0, 0
 	different := map[[2]float64]bool{}
 	for p := range c.pairs {
@@ -147,6 +153,17 @@ func (c *candidate) weigh() {
 		c.odds = float64(good) / float64(all)
 		c.Chance = math.Pow(c.odds, float64(len(c.pairs)))
 	}
+}
+
+// stepsOf are the sightings of two values that differ, each once.
+func stepsOf(pairs map[pair]bool) map[pair]bool {
+	steps := map[pair]bool{}
+	for p := range pairs {
+		if p.values[0] != p.values[1] {
+			steps[pair{values: p.values}] = true
+		}
+	}
+	return steps
 }
 
 // modulus is what both operands of a comparison are taken modulo: an operand, "" if it is none, and more.

@@ -24,6 +24,7 @@ type candidate struct {
 	left, right string
 	holds       func(a, b float64) bool
 	modulo      *modulus // nil: the operands are compared as they are
+	steps       bool     // the operands are neighbours in an array: alike ones say nothing of the order, and each step counts once
 	distance    string   // of an order of two pointers: their difference as written. It is judged by how many different ones were seen
 	share       float64  // of all nodes that satisfy its body, guard or not; 0: it is not judged by that
 	need        int      // different instances that make it more than an accident; 0: enough
@@ -33,6 +34,7 @@ type candidate struct {
 	implies     []string // keys of candidates that need not be said beside it
 	arrays      []string // ARRAY types that it needs
 	family      string   // of those of one family one is enough; "": it has none
+	whole       bool     // it is about all elements of a block
 	joined      bool     // it needs the types to make one structure
 	edges       string   // the fields that stand in it because they do
 	number      bool     // it says what a number of one node may be

@@ -54,6 +54,46 @@ func TestWeigh(t *testing.T) {
 	}
 }
 
+// TestWeighSteps: an array that is filled with a few values has a few steps, wherever these lie, and is in order by chance.
+func TestWeighSteps(t *testing.T) {
+	var filled, sorted [][2]float64
+	for i := range 60 {
+		x := float64(i / 20)
+		filled = append(filled, [2]float64{x, x}, [2]float64{0, 1}, [2]float64{1, 2})
+		sorted = append(sorted, [2]float64{float64(i), float64(i + i%2)})
+	}
+	for _, c := range []struct {
+		name   string
+		values [][2]float64
+		want   bool
+	}{
+		{"of three values", filled, false},
+		{"sorted, with some twice", sorted, true},
+	} {
+		x := sightings("<=", c.values...)
+		x.steps, x.need = true, 4
+		if x.weigh(); x.Distinct == 0 {
+			t.Errorf("%s: nothing was seen", c.name)
+		}
+		if ok, why := x.justified(); ok != c.want {
+			t.Errorf("%s: justified %v (%s)", c.name, ok, why)
+		}
+	}
+}
+
+// TestFamilies: which elements are in use is said of all that the block has, and not of the first so many by another number.
+func TestFamilies(t *testing.T) {
+	few, whole, more := &candidate{family: "used", Fact: Fact{Held: 9, Text: "few"}}, &candidate{family: "used", whole: true, Fact: Fact{Held: 9, Text: "whole"}}, &candidate{family: "used", Fact: Fact{Held: 10, Text: "more"}}
+	for _, c := range []struct {
+		held []*candidate
+		want *candidate
+	}{{[]*candidate{few, whole}, whole}, {[]*candidate{whole, few}, whole}, {[]*candidate{whole, more}, more}} {
+		if got := families(slices.Clone(c.held)); len(got) != 1 || got[0] != c.want {
+			t.Errorf("%d are kept, not what %s says", len(got), c.want.Text)
+		}
+	}
+}
+
 // TestWeighRemainders: that those of a chain are in one bucket is said by numbers that are in several, each counted once.
 func TestWeighRemainders(t *testing.T) {
 	var hashes, multiples, few [][2]float64
@@ -684,16 +724,17 @@ func TestWithoutBlocks(t *testing.T) {
 
 // TestMasks: a number that is one less than the elements of the block, a power of two, at all moments is the last place in it.
 func TestMasks(t *testing.T) {
-	w := graphtest.New(t, `struct table { unsigned mask, used; unsigned short *slots; };
+	w := graphtest.New(t, `struct table { unsigned mask, used; unsigned short *slots; unsigned size; };
 type table; ARRAY slots_array OF unsigned short;`)
 	m := mining{run: &Run{History: w.H}}
-	w.Alloc("table", 0x1000, 16)
+	w.Alloc("table", 0x1000, 24)
 	for i, x := range []struct{ count, mask, used uint64 }{{8, 7, 7}, {32, 31, 20}} {
 		block := trace.Addr(0x2000 + 0x1000*i)
 		w.Alloc("slots_array", block, 2*x.count)
 		w.Put(0x1000, 4, x.mask)
 		w.Put(0x1004, 4, x.used)
 		w.Put(0x1008, 8, uint64(block))
+		w.Put(0x1010, 4, x.count)
 		w.G.Advance()
 		m.looks = append(m.looks, moment{at: w.H.Now()})
 	}
@@ -707,6 +748,9 @@ type table; ARRAY slots_array OF unsigned short;`)
 	}
 	if want := []string{"X.used: X.used - 1", "(X.mask + 1): X.mask"}; !slices.Equal(got, want) {
 		t.Errorf("%q, not %q", got, want)
+	}
+	if a.lengths["mask"] || a.lengths["used"] || !a.lengths["size"] {
+		t.Errorf("lengths are %v, want size alone", a.lengths)
 	}
 }
 

@@ -119,7 +119,7 @@ func (m *maker) sortedArrays(s shape) {
 				c := m.compare(fmt.Sprintf("sorted %s %s %s", a.name, n.name, op), fmt.Sprintf("the first %s elements of %s are in order", n.name, a.name), "",
 					fmt.Sprintf("X.%s[I - 1]", a.name), op, fmt.Sprintf("X.%s[I]", a.name), 0)
 				c.Text = fmt.Sprintf("%s X;  for I in 1 to X.%s - 1, X.%s[I - 1] %s X.%s[I];", m.name, n.name, a.name, op, a.name)
-				c.need = 4
+				c.need, c.steps = 4, true
 				if op == "<" {
 					c.because(fmt.Sprintf("sorted %s %s <=", a.name, n.name))
 				}
