@@ -53,6 +53,7 @@ type env struct {
 	refs     [][]graph.Ref       // scratch by depth of use
 	depth    int
 	filled   filled // the array last asked about
+	parts    parts  // the cell last asked about
 }
 
 const unbound = math.MinInt64
@@ -89,7 +90,7 @@ func (e *env) reset(v mgpp.View, changed []graph.Span) {
 	clear(e.trails)
 	clear(e.sweeps)
 	e.sweeping = 0
-	e.filled = filled{}
+	e.filled, e.parts = filled{}, parts{list: e.parts.list}
 	e.bytes.Written = e.flags[:0]
 }
 

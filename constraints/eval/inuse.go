@@ -1,6 +1,8 @@
 package eval
 
 import (
+	"math"
+
 	"mgtrace/constraints/check"
 	"mgtrace/constraints/graph"
 	"mgtrace/mgpp"
@@ -58,7 +60,7 @@ func (e *env) applies(o graph.ObjID, c *check.EdgeCell, elem int64) tri {
 		r = e.active(c, e.g.CellAddr(o, c, elem))
 	}
 	if r == yes && len(c.Used) > 0 {
-		r = e.onNode(o, func() tri { return e.inAny(c.Used, elem) })
+		r = inAny(e.partsOf(o, c), elem)
 	}
 	if r == yes && !e.uses(o, c.Offset+elem*c.Stride) {
 		r = no
@@ -77,22 +79,37 @@ func (e *env) onNode(o graph.ObjID, f func() tri) tri {
 	return r
 }
 
-// inAny tells whether an element is in one of the parts that are in use.
-func (e *env) inAny(parts []check.Used, elem int64) tri {
-	r := no
-	for i := range parts {
-		switch e.inRange(&parts[i], elem) {
-		case yes:
-			return yes
-		case unknown:
-			r = unknown
-		}
-	}
-	return r
+// parts are those of a cell of an object that are in use, as far as one recorder has been told.
+type parts struct {
+	obj  graph.ObjID
+	cell *check.EdgeCell
+	rec  *recorder
+	list []part
 }
 
-// inRange tells whether an element is in a part that is in use.
-func (e *env) inRange(u *check.Used, elem int64) tri {
+// part is one of them: the elements from lo to hi, if in is yes.
+type part struct {
+	in     tri
+	lo, hi int64
+}
+
+// partsOf evaluates which elements of a cell are in use. They are asked for one after the other. The list holds until the next call.
+func (e *env) partsOf(o graph.ObjID, c *check.EdgeCell) []part {
+	if p := &e.parts; p.obj != o || p.cell != c || p.rec != e.rec {
+		var buf [4]part
+		list := buf[:0]
+		for i := range c.Used {
+			x := part{lo: math.MinInt64, hi: math.MaxInt64}
+			x.in = e.onNode(o, func() tri { return e.bounded(&c.Used[i], &x) })
+			list = append(list, x)
+		}
+		e.parts = parts{o, c, e.rec, append(p.list[:0], list...)}
+	}
+	return e.parts.list
+}
+
+// bounded evaluates whether a part is in use, and from where to where.
+func (e *env) bounded(u *check.Used, p *part) tri {
 	r := yes
 	if u.Cond != nil {
 		r = e.eval(u.Cond).tri()
@@ -105,8 +122,25 @@ func (e *env) inRange(u *check.Used, elem int64) tri {
 		switch {
 		case !n.defined():
 			r = unknown
-		case i == 0 && elem < n.int(), i == 1 && elem > n.int():
-			r = no
+		case i == 0:
+			p.lo = n.int()
+		default:
+			p.hi = n.int()
+		}
+	}
+	return r
+}
+
+// inAny tells whether an element is in one of the parts that are in use.
+func inAny(list []part, elem int64) tri {
+	r := no
+	for _, p := range list {
+		switch {
+		case p.in == no || elem < p.lo || elem > p.hi:
+		case p.in == yes:
+			return yes
+		default:
+			r = unknown
 		}
 	}
 	return r
