@@ -34,6 +34,7 @@ func TestTakeBackBehindInt3(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer e.Close()
 	if e.notify == 0 {
 		t.Skip("the dynamic linker does not say when it opens a library")
 	}
