@@ -3,7 +3,32 @@ package analysis
 import (
 	"slices"
 	"testing"
+
+	"mgtrace/objfile"
+	"mgtrace/replay"
+	"mgtrace/trace"
 )
+
+// TestStackFull tells a stack that has come to its end from a pointer that leads nowhere.
+func TestStackFull(t *testing.T) {
+	for _, test := range []struct {
+		what            string
+		sp, fault, base uint64
+		full            bool
+	}{
+		{"a call", 0x7f000000, 0x7efffff8, 0x7f000000, true},
+		{"a large frame, of which the beginning is known", 0x7effff40, 0x7effff48, 0x7f000000, true},
+		{"the same in a thread, whose last page mgtrace can read", 0x7effff40, 0x7effff48, 0x7efffec0, true},
+		{"a pointer that leads nowhere", 0x7f000040, 0x1000, 0x7effffc0, false},
+		{"one that leads behind the end of the stack", 0x7f000f40, 0x7f001008, 0x7f000ec0, false},
+		{"where no memory was is not known", 0x7f000000, 0, 0x7f000000, false},
+	} {
+		d := death{fault: trace.Addr(test.fault), stack: replay.Stopped{Base: test.base, Stack: make([]byte, 64)}}
+		if d.regs.Set(objfile.RegSP, test.sp); d.stackFull() != test.full {
+			t.Errorf("%s: full is %v", test.what, !test.full)
+		}
+	}
+}
 
 // TestRecursed: calls on the stack, the innermost first, went along a circle of blocks, or along others.
 func TestRecursed(t *testing.T) {

@@ -66,14 +66,18 @@ func (a *Analysis) registers(e *report.Exit) {
 	}
 }
 
-// stackFull: there is a stack where its pointer leads, and none where the instruction was to go on with it.
+// stackFull: there is a stack where its pointer leads, and none where the instruction was to go on with it. A thread's stack ends in a page
+// that mgtrace can read and the thread can not: then its pointer leads into that.
 func (d *death) stackFull() bool {
-	below := max(d.regs.SP(), d.stack.Base) - uint64(d.fault)
-	return d.regs.Known != 0 && d.fault != 0 && len(d.stack.Stack) > 0 && below > 0 && below < stackStep
+	fault, sp := uint64(d.fault), d.regs.SP()
+	below := max(sp, d.stack.Base) - fault
+	return d.regs.Known != 0 && fault != 0 && len(d.stack.Stack) > 0 && (below > 0 && below < stackStep || fault/stackPage == sp/stackPage)
 }
 
-// stackStep is how far below the stack pointer an instruction writes that goes on with the stack, bytes.
-const stackStep = 64 << 10
+const (
+	stackStep = 64 << 10 // how far below the stack pointer an instruction writes that goes on with the stack, bytes
+	stackPage = 4 << 10  // bytes of which a thread can use all or none
+)
 
 // Limits of what is unwound.
 const (
