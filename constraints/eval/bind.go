@@ -161,7 +161,7 @@ func (e *env) rootOf(r *check.Root) graph.ObjID {
 		return g
 	}
 	tgt := e.v.Target(b.Addr+trace.Addr(off), coded.Plain)
-	if tgt.State == mgpp.Null || tgt.State == mgpp.Unwritten || e.isNil(tgt) {
+	if tgt.State == mgpp.Null || tgt.State == mgpp.Unwritten || e.isNil(tgt, r.Type.Layout) {
 		return 0
 	}
 	return e.g.Resolve(e.t, tgt, nil, r.Type)

@@ -62,7 +62,8 @@ const unbound = math.MinInt64
 type nilNode struct {
 	node   mgpp.NodeID // 0: none, where a member lies in an object in static memory or on a stack
 	obj    graph.ObjID
-	lo, hi trace.Addr // of a member, half-open; hi 0: the whole node
+	lo, hi trace.Addr  // of a member, half-open; hi 0: the whole node
+	holder graph.ObjID // what the member is of; 0 for a whole node
 }
 
 func (n nilNode) within(a trace.Addr) bool { return n.hi == 0 || a >= n.lo && a < n.hi }
@@ -395,7 +396,7 @@ func (e *env) loadPointer(in graph.ObjID, addr trace.Addr, as coded.Pointer, wea
 	if !e.differs(addr, 8) {
 		if v = e.own; in != 0 && as == coded.Plain {
 			if o, word, known := e.g.Leads(in, addr, e.t); known {
-				return e.led(o, word)
+				return e.led(o, word, elem)
 			}
 		}
 	}
@@ -418,13 +419,13 @@ func (e *env) loadPointer(in graph.ObjID, addr trace.Addr, as coded.Pointer, wea
 }
 
 // led makes a value of a pointer that leads to an object, the only one of its block.
-func (e *env) led(o graph.ObjID, word uint64) value {
+func (e *env) led(o graph.ObjID, word uint64, elem *types.Type) value {
 	if o == 0 {
 		return null
 	}
 	node := e.g.Object(o).Host
 	p := value{kind: pointer, tgt: mgpp.Points, bits: word, node: node, obj: o}
-	if e.isNil(mgpp.Target{State: mgpp.Points, Value: word, Node: node}) {
+	if e.isNil(mgpp.Target{State: mgpp.Points, Value: word, Node: node}, elem) {
 		p = null
 	}
 	if e.rec != nil {
@@ -461,7 +462,7 @@ func valueOf(tgt mgpp.Target) value {
 
 // pointer makes a value of what a cell leads to.
 func (e *env) pointer(tgt mgpp.Target, to *check.NodeType, elem *types.Type) value {
-	if tgt.State == mgpp.Null || e.isNil(tgt) {
+	if tgt.State == mgpp.Null || e.isNil(tgt, elem) {
 		return null
 	}
 	p := valueOf(tgt)
@@ -493,8 +494,8 @@ func (e *env) recordTarget(p value) {
 	}
 }
 
-// isNil reports whether a pointer leads to a sentinel.
-func (e *env) isNil(tgt mgpp.Target) bool {
+// isNil reports whether a pointer to a type leads to a sentinel.
+func (e *env) isNil(tgt mgpp.Target, elem *types.Type) bool {
 	if e.g.IsNil(tgt.Value) {
 		return true
 	}
@@ -502,11 +503,17 @@ func (e *env) isNil(tgt mgpp.Target) bool {
 		return false
 	}
 	for _, n := range e.sentinels() {
-		if n.node == tgt.Node && n.within(trace.Addr(tgt.Value)) && (n.obj == 0 || n.obj == e.g.ObjectOf(e.t, tgt, e.g.Object(n.obj).Type)) {
+		if n.node == tgt.Node && n.within(trace.Addr(tgt.Value)) && (n.obj == 0 || n.obj == e.g.ObjectOf(e.t, tgt, e.g.Object(n.obj).Type)) &&
+			!(n.holder != 0 && e.g.Begins(n.holder, trace.Addr(tgt.Value), elem)) {
 			return true
 		}
 	}
 	return false
+}
+
+// StandsForNull reports whether a pointer to a type (nil: unknown) leads to a sentinel in a view.
+func (c *Checker) StandsForNull(tgt mgpp.Target, elem *types.Type, v mgpp.View) bool {
+	return len(c.spec.Nils) > 0 && c.env(v).isNil(tgt, elem)
 }
 
 // sentinels returns the nodes that fields name as standing for NULL.
@@ -525,7 +532,7 @@ func (e *env) sentinels() []nilNode {
 			if n.Size > 0 {
 				b := e.g.Object(o)
 				lo := b.Addr + trace.Addr(off)
-				found = append(found, nilNode{node: b.Host, lo: lo, hi: lo + trace.Addr(n.Size)})
+				found = append(found, nilNode{node: b.Host, lo: lo, hi: lo + trace.Addr(n.Size), holder: o})
 				continue
 			}
 			tgt := e.v.Target(e.g.Object(o).Addr+trace.Addr(off), coded.Plain)
@@ -577,7 +584,7 @@ func (e *env) isSentinel(o graph.ObjID) bool {
 	}
 	if e.c.fieldNils {
 		for _, n := range e.sentinels() {
-			if n.node == b.Host && n.within(b.Addr) && (n.obj == 0 || n.obj == o) {
+			if n.node == b.Host && n.within(b.Addr) && (n.obj == 0 || n.obj == o) && n.holder != o {
 				return true
 			}
 		}

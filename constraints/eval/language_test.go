@@ -46,6 +46,30 @@ back: qnode X; X.next != NULL => X.next.prev == X;
 sum:  queue Q; Q.total == (Q.head.next).SUM;
 `
 
+// the same where the member is the first of what holds it, and a pointer to the one has the value of one to the other.
+const fronted = `struct qnode { struct qnode *next, *prev; long key; }; struct ring { struct qnode head; long total; struct ring *other; };
+type qnode; type ring; nil ring.head;
+qnode.SUM; qnode X; X.SUM = X.key + (X.next).SUM;
+sum:   ring R; R.total == (R.head.next).SUM;
+other: ring R; R.other.total == R.total and R ->(other) R and R.INDEGREE == 1;
+`
+
+func (w *world) ring(n int) (r trace.Addr, nodes []trace.Addr) {
+	r = w.alloc("ring", 40, true)
+	last := r
+	for i := range n {
+		x := w.alloc("qnode", 24, true)
+		w.put8(last, uint64(x))
+		w.put8(x+8, uint64(last))
+		w.put8(x+16, uint64(i+1))
+		nodes, last = append(nodes, x), x
+	}
+	w.put8(last, uint64(r))
+	w.put8(r+24, uint64(n*(n+1)/2))
+	w.put8(r+32, uint64(r))
+	return r, nodes
+}
+
 func (w *world) queue(n int) (q trace.Addr, nodes []trace.Addr) {
 	q = w.alloc("queue", 40, true)
 	last := q + 16
@@ -128,6 +152,11 @@ func TestLanguage(t *testing.T) {
 			q, nodes := w.queue(3)
 			w.put8(nodes[1], uint64(q)+16)
 		}, []string{"sum Q=queue#1: Q.total is 6, (Q.head.next).SUM is 3"}},
+		{"the head at the front of what holds a ring stands for NULL, and what holds it does not", fronted, func(w *world) { w.ring(3) }, nil},
+		{"a node that a ring with its head at the front has lost", fronted, func(w *world) {
+			r, nodes := w.ring(3)
+			w.put8(nodes[1], uint64(r))
+		}, []string{"sum R=ring#1: R.total is 6, (R.head.next).SUM is 3"}},
 		{"unsigned compare", dnode + `dnode X; X.n > 5;`, func(w *world) {
 			a := w.dlist(1)
 			w.put4(a[0]+4, 0xffffffff)

@@ -105,12 +105,12 @@ func (e *env) ledBy(from graph.ObjID, c *check.EdgeCell, addr trace.Addr) (p val
 			if o, word, known := e.g.Leads(from, addr, e.t); known {
 				node := e.g.Object(o).Host
 				p = value{kind: pointer, tgt: mgpp.Points, bits: word, node: node, obj: o}
-				return p, o != 0 && !e.isNil(mgpp.Target{State: mgpp.Points, Value: word, Node: node})
+				return p, o != 0 && !e.isNil(mgpp.Target{State: mgpp.Points, Value: word, Node: node}, c.Elem)
 			}
 		}
 	}
 	tgt := v.Target(addr, c.Coded)
-	if tgt.State == mgpp.Null || tgt.State == mgpp.Unwritten || e.isNil(tgt) {
+	if tgt.State == mgpp.Null || tgt.State == mgpp.Unwritten || e.isNil(tgt, c.Elem) {
 		return p, false
 	}
 	p = valueOf(tgt)

@@ -429,6 +429,10 @@ in:    rb X; X.INDEGREE <= 1;
 embed node in queue at head;
 all: node X; X.n < 3;
 `, []shape{{"node", 24, []uint64{0, 8}, []uint64{16, 20}, false}, {"queue", 32, []uint64{8, 16}, []uint64{0, 24}, false}}},
+	"ring at the front": {foremost, []shape{{"node", 24, []uint64{0, 8}, []uint64{16, 20}, false}, {"queue", 40, []uint64{0, 8, 32}, []uint64{16, 24}, false}}},
+	"embedded ring at the front": {foremost + `
+embed node in queue at head;
+`, []shape{{"node", 24, []uint64{0, 8}, []uint64{16, 20}, false}, {"queue", 40, []uint64{0, 8, 32}, []uint64{16, 24}, false}}},
 }
 
 // ringed is the specification of lists that close in a member of what holds them.
@@ -443,6 +447,21 @@ len:   queue Q; (Q.head.next).LEN <= Q.count;
 in:    node X; X.INDEGREE <= 1 or X.n == 2;
 acyc:  node X, Y; X ->>(next) Y => Y !->>(next) X;
 reach: forall node X; exists queue Q; X.key == 2 => Q ->> X;
+`
+
+// foremost is ringed where the member is the first of what holds it, so that a pointer to the one has the value of one to the other.
+const foremost = `
+struct node { struct node *next, *prev; int key; int n; };
+struct queue { struct node head; long count; struct queue *other; };
+type node; type queue;
+nil queue.head;
+node.LEN; node X; X.LEN = (X.next).LEN + 1;
+back:  node X; X.next != NULL => X.next.prev == X;
+len:   queue Q; (Q.head.next).LEN <= Q.count;
+other: queue Q; Q.other != NULL => Q.other.count != 3;
+in:    node X; X.INDEGREE <= 1 or X.n == 2;
+most:  queue Q; Q.INDEGREE <= 1;
+reach: queue Q, R; Q ->>(other) R => R.count != 2;
 `
 
 // roots is the specification with a declared object, which leads to the list

@@ -113,6 +113,12 @@ func sameLayout(t *check.NodeType, l *types.Type) bool {
 	return t.Layout == l || l.Name != "" && t.Layout.Name == l.Name && t.Layout.Kind == l.Kind
 }
 
+// Begins reports whether a pointer to a type leads to the beginning of an object that is of it: it means the object, and not its first member.
+func (g *Graph) Begins(o ObjID, a trace.Addr, elem *types.Type) bool {
+	b := g.objs.at(o)
+	return a == b.Addr && b.Type != nil && sameLayout(b.Type, elem)
+}
+
 // isNil reports whether a value points into a static sentinel.
 func (g *Graph) isNil(value uint64) bool {
 	for _, s := range g.nils {

@@ -138,11 +138,18 @@ func (m *mining) prepare(ctx context.Context) error {
 		m.portray(base)
 	}
 	if heads := m.embedded(); len(heads) > 0 {
-		m.head.directives = append(m.head.directives, heads...)
+		for _, h := range heads {
+			m.head.directives = append(m.head.directives, h.embed())
+		}
 		if base, err = m.explore(ctx); err != nil {
 			return err
 		}
 		m.portray(base)
+		for _, h := range heads {
+			if base, err = m.insteadOfNull(ctx, base, h); err != nil {
+				return err
+			}
+		}
 	}
 	m.head.directives = append(m.head.directives, m.ledTo(base)...)
 	m.said = base.checker.CutOff()
@@ -222,7 +229,7 @@ func (m *mining) given() error {
 func (m *mining) portray(t *trial) {
 	m.portraits = nil
 	for _, nt := range t.spec.Types {
-		m.portraits = append(m.portraits, portray(m.run, t.graph, nt, times(m.looks)))
+		m.portraits = append(m.portraits, portray(t, nt, times(m.looks)))
 	}
 }
 

@@ -82,7 +82,8 @@ type array struct {
 const maxValues = 4096 // different values of a field that are counted
 
 // portray looks at all nodes of a type at some times.
-func portray(r *Run, g *graph.Graph, t *check.NodeType, times []mgpp.Timestamp) *portrait {
+func portray(of *trial, t *check.NodeType, times []mgpp.Timestamp) *portrait {
+	r, g := of.run, of.graph
 	p := &portrait{typ: t}
 	if t.Layout == nil {
 		return p
@@ -112,7 +113,7 @@ func portray(r *Run, g *graph.Graph, t *check.NodeType, times []mgpp.Timestamp) 
 		nodes = g.Live(t, at, nodes[:0])
 		for _, o := range nodes {
 			for i := range t.Edges {
-				p.links[i].note(g, v, o, &t.Edges[i])
+				p.links[i].note(of, v, o, &t.Edges[i])
 			}
 			for _, f := range p.fields {
 				f.note(v, o, g.Object(o).Addr)
@@ -165,11 +166,11 @@ func (p *portrait) listArrays(t *types.Type, path string, depth int) {
 	}
 }
 
-func (l *link) note(g *graph.Graph, v mgpp.View, o graph.ObjID, c *check.EdgeCell) {
+func (l *link) note(of *trial, v mgpp.View, o graph.ObjID, c *check.EdgeCell) {
+	g := of.graph
 	for i := range graph.Elems(c, g.Size(o, v.Time())) {
 		tgt := v.Target(g.CellAddr(o, c, i), c.Coded)
-		switch tgt.State {
-		case mgpp.Null, mgpp.Unwritten:
+		if tgt.State == mgpp.Null || tgt.State == mgpp.Unwritten || of.checker.StandsForNull(tgt, c.Elem, v) {
 			l.null++
 			continue
 		}

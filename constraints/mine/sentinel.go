@@ -1,6 +1,7 @@
 package mine
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -45,21 +46,58 @@ func (m *mining) leadsNowhere(v check.Variable) bool {
 	return true
 }
 
-// embedded looks for members of one type that are of another, and that nodes of that
-// point to: they are nodes too, such as the head of a ring.
-func (m *mining) embedded() []string {
-	var out []string
+// head is a member of one type that is of another, and that nodes of that point to.
+type head struct{ node, owner, at string }
+
+// embed says that it is a node too, such as the head of a ring.
+func (h head) embed() string { return fmt.Sprintf("embed %s in %s at %s;", h.node, h.owner, h.at) }
+
+// null says that it stands for NULL, as at the leaves of a tree.
+func (h head) null() string { return fmt.Sprintf("nil %s.%s;", h.owner, h.at) }
+
+// embedded looks for such members.
+func (m *mining) embedded() []head {
+	var out []head
 	for _, node := range m.portraits {
 		for _, owner := range m.portraits {
 			if owner == node || m.head.given != "" || !slices.ContainsFunc(node.links, func(l *link) bool { return l.to[owner.name()] > 0 }) {
 				continue
 			}
 			if at := memberOf(node.typ.Layout, owner.typ.Layout, ""); at != "" {
-				out = append(out, fmt.Sprintf("embed %s in %s at %s;", node.name(), owner.name(), at))
+				out = append(out, head{node.name(), owner.name(), at})
 			}
 		}
 	}
 	return out
+}
+
+// insteadOfNull declares that a member stands for NULL, and is no node, if its nodes make a tree or list so, and neither that nor rings
+// where it is one.
+func (m *mining) insteadOfNull(ctx context.Context, base *trial, h head) (*trial, error) {
+	shapeNow := func() (shape, error) {
+		i := slices.IndexFunc(m.portraits, func(p *portrait) bool { return p.name() == h.node })
+		places := m.places
+		defer func() { m.places = places }()
+		m.places = clone(places)
+		return m.shapeOf(ctx, m.portraits[i])
+	}
+	if s, err := shapeNow(); err != nil || s.kind == tree || s.kind == ring {
+		return base, err
+	}
+	directives, portraits := m.head.directives, m.portraits
+	m.head.directives = slices.Clone(directives)
+	m.head.directives[slices.Index(directives, h.embed())] = h.null()
+	t, err := compile(m.run, &m.head, nil)
+	if err != nil {
+		return nil, err
+	}
+	m.portray(t)
+	s, err := shapeNow()
+	if err == nil && s.kind == tree {
+		return t, nil
+	}
+	m.head.directives, m.portraits = directives, portraits
+	return base, err
 }
 
 // memberOf is the path of the first member of a structure, at any depth, that is of a type;

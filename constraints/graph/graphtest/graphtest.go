@@ -53,6 +53,9 @@ func Spec(tb testing.TB, text string, prog check.Program) *check.Spec {
 	return spec
 }
 
+// Typing is how the worlds give blocks the types of a specification.
+func Typing(s *check.Spec) graph.Typing { return typing{s} }
+
 // typing reads the type of a block off the name of its allocator.
 type typing struct{ spec *check.Spec }
 
