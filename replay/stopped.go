@@ -3,7 +3,6 @@ package replay
 import (
 	"encoding/binary"
 	"slices"
-	"sort"
 
 	"golang.org/x/arch/x86/x86asm"
 
@@ -22,8 +21,9 @@ type Stopped struct {
 	// Stack is what lies on its stack from Base on.
 	Stack []byte
 	Base  uint64
-	// Lo and Hi are where the function's code lies in which that is.
+	// Lo and Hi are where the function's code lies in which that is, and Cold where a compiler has put other parts of it, half-open.
 	Lo, Hi uint64
+	Cold   [][2]uint64
 	// Fault is where it found no memory, 0 if that is not known.
 	Fault uint64
 	// Astray: the instruction called what is no code.
@@ -32,6 +32,8 @@ type Stopped struct {
 	Divides bool
 	// Ends: it called what ended the program, because of a condition that was asked before that, as assert does.
 	Ends bool
+	// NoReturn: the function is declared to have no return.
+	NoReturn bool
 }
 
 // Read fills b with what lay on the stack, or says that it can not.
@@ -88,14 +90,17 @@ func innermost(w World, calls []Stopped) *backward {
 	memory, asked := map[uint64]*source{}, 0
 	for i := range calls {
 		b := &backward{w: w, s: &calls[i], reads: memory, asked: &asked}
+		b.ends = calls[i].Ends && (i == 0 || calls[i-1].NoReturn)
 		if !b.way() {
 			break
 		}
 		if i > 0 {
-			if in := b.back[0]; !in.Direct || in.Target != calls[i-1].Lo {
+			if in := b.back[0]; in.Direct && in.Target == calls[i-1].Lo {
+				frames[i-1].outer = b
+			} else if !calls[0].Ends {
 				break // that function jumped here at its end
 			}
-			frames[i-1].outer = b
+			frames[i-1].around = b
 		}
 		frames = append(frames, b)
 	}
@@ -112,6 +117,7 @@ type coded struct {
 	from    int // the last instruction that jumps here, and how many do
 	sources int
 	written uint16 // the general registers that it changes
+	behind  bool   // nothing leads on to the next one, as from a jump, or from what fills up the room behind that
 }
 
 // backward follows a way back.
@@ -123,15 +129,18 @@ type backward struct {
 	depth int
 	asked *int // how many registers were asked for
 	// entered: back begins where the function was entered. outer is the function that called it, nil if that is not known, by instruction
-	// call of its way.
+	// call of its way. around is the next one on the stack, which may have called one that jumped here at its end.
 	entered bool
 	outer   *backward
+	around  *backward
 	call    int
 	// kept are the general registers that the function writes nowhere before the last condition of the way: they hold what they did when it
 	// was entered, whichever way led on from there.
 	kept uint16
-	// final: the function has no return.
-	final bool
+	// ends: what the present instruction calls does not come back, wherever it is called.
+	ends bool
+	// final: the function has no return. loops: it may come to an instruction again.
+	final, loops bool
 	// gone: the function has returned, and what lay below this address of the stack was its own; 0: it has not.
 	gone uint64
 }
@@ -146,19 +155,24 @@ type whence struct {
 // way finds the instructions that were executed last, as far as there is one way to each.
 func (b *backward) way() bool {
 	s := b.s
-	if s.PC < s.Lo || s.PC >= s.Hi || s.Hi-s.Lo > maxFunction {
-		return false
-	}
 	var list []coded
 	at := map[uint64]int{}
-	for pc := s.Lo; pc < s.Hi; {
-		in, err := x86.Decode(b.w.Code(pc), pc)
-		if err != nil {
-			break // what lies behind it jumps into what is known as well, or nowhere
+	for _, part := range append([][2]uint64{{s.Lo, s.Hi}}, s.Cold...) {
+		if part[1]-part[0] > maxFunction {
+			return false
 		}
-		at[pc] = len(list)
-		list = append(list, coded{Inst: in, pc: pc, written: changes(&in)})
-		pc += uint64(in.Len)
+		for pc := part[0]; pc < part[1]; {
+			in, err := x86.Decode(b.w.Code(pc), pc)
+			if err != nil {
+				break // what lies behind it jumps into what is known as well, or nowhere
+			}
+			at[pc] = len(list)
+			list = append(list, coded{Inst: in, pc: pc, written: changes(&in)})
+			pc += uint64(in.Len)
+		}
+		if n := len(list); n > 0 {
+			list[n-1].behind = true
+		}
 	}
 	for i := range list {
 		if in := &list[i]; in.Direct && in.Kind != x86.KindCall {
@@ -168,14 +182,20 @@ func (b *backward) way() bool {
 			}
 		}
 	}
-	i := sort.Search(len(list), func(i int) bool { return list[i].pc > s.PC }) - 1
-	if i < 0 || s.PC-list[i].pc >= uint64(list[i].Len) {
+	i := slices.IndexFunc(list, func(in coded) bool { return s.PC-in.pc < uint64(in.Len) })
+	if i < 0 {
 		return false
 	}
+	for k := range list {
+		in := &list[k]
+		in.behind = in.behind || in.Kind == x86.KindJmp || in.Kind == x86.KindRet || k > 0 && list[k-1].behind && in.sources == 0 ||
+			b.ends && in.Kind == x86.KindCall && in.Direct && list[i].Direct && in.Target == list[i].Target
+	}
+	b.loops = loops(list, at, i)
 	for len(b.back) < maxBack {
 		in := &list[i]
 		b.back = append(b.back, in)
-		falls := i > 0 && list[i-1].Kind != x86.KindJmp && list[i-1].Kind != x86.KindRet
+		falls := i > 0 && !list[i-1].behind
 		switch {
 		case in.sources == 0 && falls:
 			i--
@@ -183,15 +203,37 @@ func (b *backward) way() bool {
 			i = in.from
 		default:
 			b.entered = i == 0 && in.sources == 0
-			b.keep(list)
+			b.keep(list, at)
 			return true
 		}
 	}
 	return true
 }
 
+// loops reports whether a function's code leads back to where it was, but for what lies behind the present instruction, which has not been left.
+func loops(list []coded, at map[uint64]int, present int) bool {
+	state := make([]uint8, len(list)) // 1: on the way, 2: left
+	var enter func(i int) bool
+	enter = func(i int) bool {
+		if i >= len(list) || state[i] == 2 || i == present {
+			return false
+		}
+		if state[i] == 1 {
+			return true
+		}
+		state[i] = 1
+		in := &list[i]
+		if to, ok := at[in.Target]; ok && in.Direct && in.Kind != x86.KindCall && enter(to) || !in.behind && enter(i+1) {
+			return true
+		}
+		state[i] = 2
+		return false
+	}
+	return enter(0)
+}
+
 // keep finds the registers that are kept, and whether the function returns.
-func (b *backward) keep(list []coded) {
+func (b *backward) keep(list []coded, at map[uint64]int) {
 	var once []*coded // executed after the condition alone: who ends the program does not come back
 	if k := b.condition(); b.s.Ends && k > 0 {
 		once = b.back[:k]
@@ -200,7 +242,8 @@ func (b *backward) keep(list []coded) {
 	b.final = true
 	for i := range list {
 		in := &list[i]
-		b.final = b.final && in.Kind != x86.KindRet && (in.Kind != x86.KindJmp || in.Direct && in.Target >= b.s.Lo && in.Target < b.s.Hi)
+		_, within := at[in.Target]
+		b.final = b.final && in.Kind != x86.KindRet && (in.Kind != x86.KindJmp || in.Direct && within)
 		if !slices.Contains(once, in) {
 			written |= in.written
 		}
@@ -268,8 +311,9 @@ func (b *backward) followed() (place []*source) {
 	case b.s.Divides:
 		return b.divisor()
 	case b.s.Ends:
+		b = b.decided()
 		for b.condition() == 0 { // the program's own abort
-			if !b.entered && !b.final || b.outer == nil {
+			if !b.entered && (!b.final || b.loops) || b.outer == nil {
 				return nil
 			}
 			b = b.outer
@@ -306,6 +350,18 @@ func (b *backward) followed() (place []*source) {
 		}
 	}
 	return place
+}
+
+// decided is the function in which it was decided that the program ends: one that is declared to have no return, and does nothing time and
+// again, as the loop of a server does, ends it whatever it asks, and whatever those ask that it calls to do so.
+func (b *backward) decided() *backward {
+	by := b
+	for x := b; x != nil && x.final; x = x.around {
+		if x.s.NoReturn && !x.loops && x.outer != nil {
+			by = x.outer
+		}
+	}
+	return by
 }
 
 // divisor is where that comes from by which the instruction divides.

@@ -62,6 +62,17 @@ void byted(void) { if (head->next->busy == 9) stop(); }
 void denied(void) { if (!idle(head->next)) stop(); }
 void spanned(void) { if (between(head->next) != 7) stop(); }
 void failing(void) { if (head->next->n == 2) fail(3); }
+/* A condition of the function that all such calls come to in the end, by a pointer, and one of a server's loop. */
+__attribute__((noinline, noreturn)) static void finish(int how) { if (calls == how) calls = 4; stop(); }
+static void (*volatile handler)(int) __attribute__((noreturn)) = finish;
+__attribute__((noinline, noreturn)) static void panic(int how) { handler(how); }
+__attribute__((noinline, noreturn)) static void serve(void) { for (;; calls++) if (head->next->n == 2) stop(); }
+void panicked(void) { if (head->next->n == 2) panic(3); }
+void served(void) { if (calls != 7) serve(); }
+/* Several conditions, of which the second does not hold, and what they lead to in one place. */
+void several(void) { if (head->n == 9) stop(); if (head->next->n == 2) stop(); if (calls == 9) stop(); }
+__attribute__((noinline, noreturn, cold)) static void quit(int how) { calls = how; *(volatile long *)0x660 = 2; for (;;); }
+void apart(void) { if (head->n == 9) quit(1); if (head->next->n == 2) quit(2); if (calls == 9) quit(3); }
 void checked(void) { if (head->next->n != 3) stop(); }
 void lists(void) { counted(head); counted(head->next); }
 void early(void) { if (calls != 7) stop(); }

@@ -133,6 +133,10 @@ func (d *death) calledIn(symbols *symbol.Table) (out []replay.Stopped, library s
 		}
 		s := d.stack
 		s.PC, s.Regs, s.Known, s.Lo, s.Hi = at, [16]uint64(l.Regs.R[:16]), l.Regs.Known, bias+fn.Addr, bias+fn.Addr+fn.Size
+		s.NoReturn, s.Cold = fn.NoReturn, nil
+		for _, r := range fn.Ranges[min(1, len(fn.Ranges)):] {
+			s.Cold = append(s.Cold, [2]uint64{bias + r[0], bias + r[1]})
+		}
 		if s.Ends = d.aborted && endsAll(library); len(out) == 0 {
 			s.Fault, s.Astray, s.Divides = uint64(d.fault), !code, d.divides
 		}
