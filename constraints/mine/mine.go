@@ -153,6 +153,9 @@ func (m *mining) prepare(ctx context.Context) error {
 	}
 	m.head.directives = append(m.head.directives, m.ledTo(base)...)
 	m.said = base.checker.CutOff()
+	if r.LeftOut != nil {
+		m.said = append(m.said, r.LeftOut()...)
+	}
 	if n := len(m.land.changes); m.land.limited {
 		m.said = append(m.said, fmt.Sprintf("Of %d changes of the structure the first %d were looked at, and its end", n, int(maxSettled)))
 	}

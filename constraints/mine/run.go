@@ -16,6 +16,8 @@ type Run struct {
 	History *mgpp.History
 	// Typing gives blocks the types of a specification.
 	Typing func(*check.Spec) graph.Typing
+	// LeftOut says what is no node by the typing that was asked for last, and might be; nil: nobody knows.
+	LeftOut func() []string
 	// Bias is added to the addresses of the program's file to have the process's.
 	Bias trace.Addr
 	// Calls are the calls of all functions that may be C-points, in the order in

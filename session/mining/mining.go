@@ -232,10 +232,15 @@ func Propose(ctx context.Context, rec *recording.Recording, o Options) (*mine.Re
 	if tree == nil {
 		names = append(names, derived(names, proposals(a.Hist, rec.Symbols, finder, p), p)...)
 	}
+	var given *typing.Blocks
 	run := &mine.Run{
 		Program: p, History: a.Hist, Bias: a.Bias(), Calls: log.calls, Globals: o.Globals, Locals: o.Locals, Types: names, Base: tree, Directives: allocatorDirectives(o.Allocators),
 		Ended: log.ended, Progress: o.Note,
-		Typing:  func(s *check.Spec) graph.Typing { return typing.Sharing(finder, s, rec.Symbols) },
+		Typing: func(s *check.Spec) graph.Typing {
+			given = typing.Sharing(finder, s, rec.Symbols)
+			return given
+		},
+		LeftOut: func() []string { return given.Several() },
 		Library: inHeaders(rec.Prog.Funcs),
 		FuncOf: func(pc trace.Addr) string {
 			frames := rec.Symbols.Frames(pc)

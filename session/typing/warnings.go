@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sort"
+	"strings"
 
 	"mgtrace/constraints/check"
 	"mgtrace/objfile"
@@ -84,8 +85,8 @@ func endsIn(im *symbol.Image, fn *objfile.Func) (name string, ok bool) {
 // arrays tells of declared types of which many lie in a block, where no ARRAY is declared.
 func (t *Blocks) arrays(divided func(*check.NodeType) bool) (out []string) {
 	for _, nt := range t.spec.Types {
-		if k := t.several[nt]; k > 0 && !divided(nt) {
-			out = append(out, fmt.Sprintf("blocks with room for several %s, up to %s, were taken for one each, the first: an array of them is declared by ARRAY NAME OF %q; and a function that gives them out one by one, from a pool, by allocator FUNCTION(bytes=%d) frees FUNCTION(1);", nt.Name, report.Thousands(uint64(k)), nt.Layout.Name, nt.Layout.Size))
+		if t.several[nt] > 0 && !divided(nt) {
+			out = append(out, "blocks "+t.room(nt))
 		}
 		for _, c := range slices.Sorted(maps.Keys(t.rooms)) {
 			if t.rooms[c] == nt {
@@ -94,6 +95,20 @@ func (t *Blocks) arrays(divided func(*check.NodeType) bool) (out []string) {
 		}
 	}
 	return out
+}
+
+// Several tells of the same in a sentence for each type, where a specification is being found.
+func (t *Blocks) Several() (out []string) {
+	for _, nt := range t.spec.Types {
+		if t.several[nt] > 0 {
+			out = append(out, "Blocks "+strings.TrimSuffix(t.room(nt), ";"))
+		}
+	}
+	return out
+}
+
+func (t *Blocks) room(nt *check.NodeType) string {
+	return fmt.Sprintf("with room for several %s, up to %s, were taken for one each, the first: an array of them is declared by ARRAY NAME OF %q; and a function that gives them out one by one, from a pool, by allocator FUNCTION(bytes=%d) frees FUNCTION(1);", nt.Name, report.Thousands(uint64(t.several[nt])), nt.Layout.Name, nt.Layout.Size)
 }
 
 // sizedSites says which allocation sites were typed by size: never silently.
