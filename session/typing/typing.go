@@ -46,8 +46,10 @@ type Verdict struct {
 	// from the type: of these it is a node, and an array of several is none. 0: the code allocates one.
 	alone int64
 	// row is the ARRAY whose elements are of this type as well: a block of two or more is one. nil: there is none.
-	row  *check.NodeType
-	rule *check.AllocRule // that said so; nil: none did
+	row *check.NodeType
+	// single is the node type of which this is the ARRAY: a block of one is a node. nil: there is none.
+	single *check.NodeType
+	rule   *check.AllocRule // that said so; nil: none did
 	// begins are the declared types that begin as first does, of which evidence takes the block: see Verdict.whole.
 	begins []*check.NodeType
 	first  *types.Type
@@ -105,6 +107,9 @@ func (t *Blocks) TypeOf(n mgpp.Node) (*check.NodeType, int64, string) {
 		if k := int64(n.Size) - s.Offset; k >= 2*s.Type.Layout.Size && k%s.Type.Layout.Size == 0 {
 			return s.row, s.Offset, s.Why
 		}
+	}
+	if s.single != nil && int64(n.Size)-s.Offset == s.single.Layout.Size {
+		return s.single, s.Offset, s.Why
 	}
 	if s.alone != 0 && int64(n.Size) != s.alone {
 		return nil, 0, s.Why
@@ -214,6 +219,9 @@ func (t *Blocks) shown(e evidence.Evidence, stack []trace.Addr) Verdict {
 	if ok {
 		if !s.Type.Array && s.Type.Layout.Size > 0 {
 			s.many, s.row = e.Array, t.row(s.Type)
+		}
+		if s.Type.Array {
+			s.single = t.single(e)
 		}
 		return s
 	}
@@ -448,6 +456,16 @@ func (t *Blocks) ByEvidence(e evidence.Evidence) (v Verdict, ok bool) {
 func (t *Blocks) row(of *check.NodeType) *check.NodeType {
 	for _, nt := range t.spec.Types {
 		if t.eligible(nt) && nt.Array && nt.Elem != nil && SameType(nt.Elem, of.Layout) {
+			return nt
+		}
+	}
+	return nil
+}
+
+// single is the declared node type that evidence shows as well, nil if there is none.
+func (t *Blocks) single(e evidence.Evidence) *check.NodeType {
+	for _, nt := range t.spec.Types {
+		if t.eligible(nt) && !nt.Array && fits(nt, e) {
 			return nt
 		}
 	}

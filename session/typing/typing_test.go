@@ -148,3 +148,28 @@ func TestRoomForPieces(t *testing.T) {
 		}
 	}
 }
+
+// TestRowsAndNodes: of a type of which an ARRAY is declared too a block of one is a node and a block of more an array, however the code that
+// allocates it looks; where the ARRAY alone is declared, any number is one.
+func TestRowsAndNodes(t *testing.T) {
+	node := &types.Type{Kind: types.Struct, Name: "node", Size: 24, Members: []types.Member{{Name: "next", Type: &types.Type{Kind: types.Pointer, Size: 8}}}}
+	nt, row := &check.NodeType{Name: "node", Layout: node}, &check.NodeType{Name: "slots", Array: true, Elem: node}
+	for _, c := range []struct {
+		declared []*check.NodeType
+		size     uint64
+		want     *check.NodeType
+	}{
+		{[]*check.NodeType{nt, row}, 24, nt},
+		{[]*check.NodeType{row, nt}, 48, row},
+		{[]*check.NodeType{row}, 24, row},
+	} {
+		for _, any := range []bool{false, true} { // is the room seen to be for any number?
+			blocks := Sharing(nil, &check.Spec{Types: c.declared}, nil)
+			stack := []trace.Addr{0x1000}
+			blocks.stacks[&stack[0]] = blocks.shown(evidence.Evidence{Type: node, Array: any}, nil)
+			if got, _, _ := blocks.TypeOf(mgpp.Node{Stack: stack, Size: c.size}); got != c.want {
+				t.Errorf("%d bytes, any number %v: taken as %v", c.size, any, got)
+			}
+		}
+	}
+}
