@@ -1,6 +1,7 @@
 package live
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -37,8 +38,9 @@ func (s *sharedFiles) note(addr trace.Addr, mapped func() ([]mem.Map, error)) {
 	s.files = append(s.files, trace.Shared{Path: maps[i].Path, Size: maps[i].Size()})
 }
 
-// isFile: it is a file's contents that others may see, and neither code nor a device.
+// isFile: it is a file's contents that others may see, and neither code nor a device, nor what the C library has of its own
+// (glibc 2.36, iconv/gconv_cache.c).
 func isFile(m mem.Map) bool {
 	device := strings.HasPrefix(m.Path, "/dev/") && !strings.HasPrefix(m.Path, "/dev/shm/")
-	return m.Shared && m.Inode != 0 && strings.HasPrefix(m.Path, "/") && !m.Exec && !device
+	return m.Shared && m.Inode != 0 && strings.HasPrefix(m.Path, "/") && !m.Exec && !device && filepath.Base(m.Path) != "gconv-modules.cache"
 }

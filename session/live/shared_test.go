@@ -8,7 +8,7 @@ import (
 	"mgtrace/trace"
 )
 
-// TestSharedFiles: a file that is mapped shared is told, once; a private copy, code, a device, and memory of no file are not.
+// TestSharedFiles: a file that is mapped shared is told, once; a private copy, code, a device, memory of no file, and what the C library maps are not.
 func TestSharedFiles(t *testing.T) {
 	maps := []mem.Map{
 		{Lo: 0x1000, Hi: 0x9000, Read: true, Shared: true, Inode: 7, Path: "/var/lib/data.mdb"},
@@ -17,9 +17,10 @@ func TestSharedFiles(t *testing.T) {
 		{Lo: 0x14000, Hi: 0x15000, Read: true, Write: true, Shared: true, Inode: 10, Path: "/dev/dri/card0"},
 		{Lo: 0x16000, Hi: 0x17000, Read: true, Write: true, Shared: true, Inode: 11, Path: "/dev/shm/queue"},
 		{Lo: 0x18000, Hi: 0x19000, Read: true, Write: true, Shared: true},
+		{Lo: 0x1a000, Hi: 0x1b000, Read: true, Shared: true, Inode: 12, Path: "/usr/lib/x86_64-linux-gnu/gconv/gconv-modules.cache"},
 	}
 	var s sharedFiles
-	for _, addr := range []trace.Addr{0x1000, 0x2000, 0x10000, 0x12000, 0x14000, 0x16000, 0x18000, 0x20000} {
+	for _, addr := range []trace.Addr{0x1000, 0x2000, 0x10000, 0x12000, 0x14000, 0x16000, 0x18000, 0x1a000, 0x20000} {
 		s.note(addr, func() ([]mem.Map, error) { return maps, nil })
 	}
 	want := []trace.Shared{{Path: "/var/lib/data.mdb", Size: 0x8000}, {Path: "/dev/shm/queue", Size: 0x1000}}
