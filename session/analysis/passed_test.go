@@ -146,7 +146,7 @@ func TestBegun(t *testing.T) {
 	}
 	outer := &eval.Activation{Function: "f", Thread: 1, Call: 1}
 	tell(2, trace.RegsAddr, 4) // of another thread
-	tell(1, 0x7000, 3) // what an argument leads to
+	tell(1, 0x7000, 3)         // what an argument leads to
 	tell(1, trace.RegsAddr, 5, 6)
 	c.note(1, outer, nil, 1)
 	tell(1, trace.RegsAddr, 7, 8)
