@@ -49,6 +49,7 @@ const (
 	maxTries   = 4       // moments that are checked whole because what is easily asked holds there
 	maxSampled = 16      // inconsistencies of a constraint that are asked how much they depend on
 	maxSteps   = 64      // changes of one of them that are looked through
+	perAhead   = 8       // moments that lie behind for each that a step ahead leaves out
 	maxEarly   = 4       // moments, the first, that are asked what never held from there on
 	maxEver    = 16      // moments at which that must be broken
 	// maxDatedDeps bounds what these may depend on, in total.
@@ -278,12 +279,15 @@ func (m *moments) lasts(t mgpp.Timestamp) bool {
 	return slices.ContainsFunc(broken[:min(len(broken), maxEasy)], func(i eval.Instance) bool { return m.in.Model.Verdict(i, end) == eval.Broken })
 }
 
-// newest is the index of a moment of which that is true, and of the next one, if there is one, not; -1: there is none. It
+// newest is the index of a moment of which that is true, and of the next one, if there is one, not; -1: none was found. It
 // looks back in steps that grow, and then halves.
 func (m *moments) newest(list []mgpp.Timestamp, is func(mgpp.Timestamp) bool) int {
 	yes, no := len(list)-1, len(list)
 	for step := 1; yes >= 0 && !is(list[yes]) && !m.in.stopped(); step *= 2 {
 		yes, no = max(yes-step, min(yes-1, 0)), yes
+	}
+	if yes < 0 {
+		yes, no = m.early(list, is)
 	}
 	for yes >= 0 && no-yes > 1 && !m.in.stopped() {
 		if at := (yes + no) / 2; is(list[at]) {
@@ -293,6 +297,19 @@ func (m *moments) newest(list []mgpp.Timestamp, is func(mgpp.Timestamp) bool) in
 		}
 	}
 	return yes
+}
+
+// early is what newest looks for where no step back met a moment of which that is true: it is so for a short while at most, behind what makes
+// the structure part by part, and before what breaks it. So the steps ahead grow with how many moments lie behind.
+func (m *moments) early(list []mgpp.Timestamp, is func(mgpp.Timestamp) bool) (yes, no int) {
+	yes = -1
+	for at, next := 0, 0; at < len(list) && !m.in.stopped(); at = next {
+		next = min(at+1+at/perAhead, len(list))
+		if is(list[at]) {
+			yes, no = at, next
+		}
+	}
+	return yes, no
 }
 
 // moments remembers how much is broken when.

@@ -265,6 +265,31 @@ func TestNarrowNever(t *testing.T) {
 	}
 }
 
+// TestNewest: the moment behind which it is broken for good is found where it was whole up to there, and where it was so for a while only, behind
+// what makes the structure.
+func TestNewest(t *testing.T) {
+	for _, c := range []struct {
+		from, to, of int // the moments that are whole, half-open, and how many there are
+		want         int
+	}{
+		{0, 20, 40, 19}, {0, 40, 40, 39}, {0, 0, 40, -1}, {0, 0, 0, -1}, {0, 1, 1000, 0}, {17, 27, 238, 26}, {1600, 1900, 60000, 1899},
+	} {
+		asked := 0
+		m := &moments{in: &Input{}}
+		list := make([]mgpp.Timestamp, c.of)
+		for i := range list {
+			list[i] = mgpp.Timestamp(i)
+		}
+		got := m.newest(list, func(at mgpp.Timestamp) bool {
+			asked++
+			return int(at) >= c.from && int(at) < c.to
+		})
+		if got != c.want || asked > 150 {
+			t.Errorf("%+v: %d, asked %d times", c, got, asked)
+		}
+	}
+}
+
 // TestRound: a call that does the same wrong time and again leaves more broken than any one change would mend: it is looked at before it does so
 // for the second time, by what is broken in the end as well. Where it did so once, it is looked at as ever.
 func TestRound(t *testing.T) {
