@@ -3,6 +3,7 @@ package eval
 import (
 	"strings"
 
+	"mgtrace/constraints/check"
 	"mgtrace/constraints/graph"
 	"mgtrace/mgpp"
 	"mgtrace/trace"
@@ -46,6 +47,8 @@ type Result struct {
 	// Block is the block to which a pointer leads, and in which a node was expected, where
 	// that is why it is Broken. 0: that is not why.
 	Block mgpp.NodeID
+	// Wanted is the type of which a node was expected where a pointer leads to none. nil: that is not why it is Broken.
+	Wanted *check.NodeType
 	// Args are the operands of the constraint as written, in order
 	// (algorithms.md: they define "contributed" and "related"). All operands
 	// are there, also those behind a decided "and" or "or".
@@ -94,10 +97,11 @@ type Inconsistency struct {
 	Instance Instance
 	Reason   string
 	Total    int // how many bindings this one stands for (a cycle of 1,000 nodes is one)
-	// Through, Raw and Block are those of its Result.
+	// Through, Raw, Block and Wanted are those of its Result.
 	Through trace.Addr
 	Raw     bool
 	Block   mgpp.NodeID
+	Wanted  *check.NodeType
 }
 
 // Model is what fault location asks of the checker. Times are any time of the

@@ -48,23 +48,26 @@ func (e *env) explain(inc *Inconsistency) {
 		k := &e.c.infos[inc.Instance.Constraint]
 		_, whole := e.bindInstance(k, inc.Instance)
 		inc.Reason = e.reason(k, whole)
-		inc.Through, inc.Block, inc.Raw = e.through(k, whole)
+		inc.Through, inc.Block, inc.Raw, inc.Wanted = e.through(k, whole)
 	}
 }
 
 // through is why the instance in the frame, which is broken, can not be known, if that is why: see Result.
-func (e *env) through(k *info, whole bool) (addr trace.Addr, block mgpp.NodeID, raw bool) {
+func (e *env) through(k *info, whole bool) (addr trace.Addr, block mgpp.NodeID, raw bool, wanted *check.NodeType) {
 	v := e.unbounded(k)
 	if whole {
 		v = e.satisfied(k)
 	}
 	if v.defined() {
-		return 0, 0, false
+		return 0, 0, false, nil
 	}
 	if v.why == beyond {
 		v.node = 0
 	}
-	return trace.Addr(v.bits), v.node, v.why == throughWild
+	if v.why == notExpected && v.bits != 0 {
+		wanted = pointee(v.src)
+	}
+	return trace.Addr(v.bits), v.node, v.why == throughWild, wanted
 }
 
 // unbounded is the first bound of the loops that is undefined, and why; what is no reason if all are known.
@@ -269,7 +272,7 @@ func (c *Checker) evalIn(e *env, i Instance) Result {
 	}
 	r.Deps = e.rec.deps
 	if r.Verdict == Broken {
-		r.Through, r.Block, r.Raw = e.through(k, whole)
+		r.Through, r.Block, r.Raw, r.Wanted = e.through(k, whole)
 	}
 	return r
 }

@@ -38,7 +38,7 @@ func (c *Checker) Tallies(v mgpp.View, excused func(through trace.Addr) bool, wa
 					t.Held++
 				case Broken:
 					if excused != nil {
-						if through, _, _ := e.through(k, whole); through != 0 && excused(through) {
+						if through, _, _, _ := e.through(k, whole); through != 0 && excused(through) {
 							return
 						}
 					}
@@ -146,6 +146,6 @@ func (c *Checker) BrokenBut(t mgpp.Timestamp, excused func(through trace.Addr) b
 func (e *env) excuses(inc *Inconsistency, excused func(trace.Addr) bool) bool {
 	k := &e.c.infos[inc.Instance.Constraint]
 	_, whole := e.bindInstance(k, inc.Instance)
-	through, _, _ := e.through(k, whole)
+	through, _, _, _ := e.through(k, whole)
 	return through != 0 && excused(through)
 }

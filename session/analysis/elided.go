@@ -419,7 +419,8 @@ func (a *Analysis) without(found []eval.Inconsistency, v mgpp.View, bad func(eva
 
 // counted leaves inconsistencies out that ask for nodes of which there was none yet, or for edges from where there
 // was none: what compilers know to be made once they put into static memory or registers, and a node
-// may be declared that lies on a stack. (Checker.Warnings tells of types never allocated.)
+// may be declared that lies on a stack. So it does with what would have to be read in such a node, where a pointer leads to what is
+// no other: the program's own allocator gives them out. (Checker.Warnings tells of types never allocated.)
 func (a *Analysis) counted(found []eval.Inconsistency) []eval.Inconsistency {
 	return slices.DeleteFunc(slices.Clone(found), func(inc eval.Inconsistency) bool {
 		k := inc.Instance.Constraint
@@ -427,7 +428,8 @@ func (a *Analysis) counted(found []eval.Inconsistency) []eval.Inconsistency {
 			return false
 		}
 		c := a.spec.Constraints[k]
-		asks := slices.ContainsFunc(c.Vars[c.Universal:], func(v check.Var) bool { return !a.Graph.EverBorn(v.Type) })
+		asks := inc.Wanted != nil && !a.everOf(inc.Wanted) && !a.inNode(inc.Block) ||
+			slices.ContainsFunc(c.Vars[c.Universal:], func(v check.Var) bool { return !a.Graph.EverBorn(v.Type) })
 		c.Walk(func(e check.Expr) {
 			switch e := e.(type) {
 			case *check.Degree:
@@ -438,6 +440,20 @@ func (a *Analysis) counted(found []eval.Inconsistency) []eval.Inconsistency {
 		})
 		return asks
 	})
+}
+
+// everOf: there was a node of a type, or of one that is one as well, as a class that derives from it.
+func (a *Analysis) everOf(t *check.NodeType) bool {
+	return slices.ContainsFunc(a.spec.Types, func(u *check.NodeType) bool { return u.Is(t) && a.Graph.Ever(u) })
+}
+
+// inNode: a block is a node; not 0, of which nothing is known.
+func (a *Analysis) inNode(block mgpp.NodeID) bool {
+	if block == 0 {
+		return false
+	}
+	is, _, _ := a.Graph.TypeOf(a.Hist.Node(block))
+	return is != nil
 }
 
 // ownerless: no node that has the field was ever there.
