@@ -364,6 +364,9 @@ func (f *File) readScopes(s *subprogram) *scope {
 		switch e.Tag {
 		case dwarf.TagFormalParameter, dwarf.TagVariable:
 			parent.vars = append(parent.vars, &scopeVar{ref: e.Ref()})
+		case dwarf.TagParameterPack: // those of a template's `Args &&...args` are parameters as others are
+			stack = append(stack[:depth], parent)
+			return dwarf.Into
 		case dwarf.TagLexicalBlock, dwarf.TagInlinedSubroutine, dwarf.TagTryBlock, dwarf.TagCatchBlock:
 			in := f.newScope(e)
 			if in == nil {

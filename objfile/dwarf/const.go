@@ -45,6 +45,7 @@ const (
 	TagAtomicType         Tag = 0x47
 	TagSkeletonUnit       Tag = 0x4a
 	TagImmutableType      Tag = 0x4b
+	TagParameterPack      Tag = 0x4108 // DW_TAG_GNU_formal_parameter_pack, of gcc
 )
 
 // Attr names an attribute of an entry (DWARF 5, table 7.5).

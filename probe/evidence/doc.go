@@ -13,7 +13,7 @@
 //   - lies where debug information places a variable of pointer type,
 //   - is stored into a field, array element or global of pointer type,
 //   - is passed to a function whose parameter has pointer type ("this" of a
-//     constructor, for one),
+//     constructor, for one), or is a reference to a pointer,
 //   - is returned by a function of pointer type; where that type is void *, the
 //     calling frame is asked in turn.
 //

@@ -153,6 +153,17 @@ func throughPointer(t *types.Type, off, stride int64, is meant) *types.Type {
 	return nil
 }
 
+// elementPointee returns what the elements of an array of pointers, or of arrays of them, point to.
+func elementPointee(t *types.Type) *types.Type {
+	if t.Kind != types.Array {
+		return nil
+	}
+	for t != nil && t.Kind == types.Array {
+		t = t.Elem
+	}
+	return pointee(t)
+}
+
 // pointee returns what a variable or result of type t points to, if t is a
 // pointer that says something.
 func pointee(t *types.Type) *types.Type {

@@ -128,8 +128,8 @@ func (w *walk) lea(pc uint64, in x86asm.Inst, st *state) {
 	if !ok {
 		return
 	}
-	if _, isSlot := w.slotOfMem(m, st); isSlot {
-		setArg(in.Args[0], value{}, st)
+	if key, isSlot := w.slotOfMem(m, st); isSlot {
+		setArg(in.Args[0], value{kind: place, frame: key.frame, off: key.off}, st)
 		return
 	}
 	setArg(in.Args[0], w.address(pc, in, m, st), st)

@@ -10,6 +10,7 @@ const (
 	fresh        // the new pointer
 	pointer      // a pointer to an object of type to
 	number       // an integer
+	place        // the address of a stack slot
 )
 
 // value is what is known of a register or stack slot: its kind, plus off, plus
@@ -20,6 +21,7 @@ type value struct {
 	off    int64       // bytes behind the pointer; number: the number
 	stride int64
 	call   uint64 // unknown: the result of the call that returns here, 0 if it is none
+	frame  bool   // place: off is relative to the frame pointer, see slotKey
 }
 
 func (v value) isFresh() bool { return v.kind == fresh && v.stride == 0 }
@@ -29,7 +31,9 @@ func anyNumber() value { return value{kind: number, stride: 1} }
 
 // sure reports whether v is better than what the declared type of the variable
 // that holds it says.
-func (v value) sure() bool { return v.kind == fresh || v.kind != unknown && v.stride == 0 }
+func (v value) sure() bool {
+	return v.kind == fresh || v.kind != unknown && v.kind != place && v.stride == 0
+}
 
 func constant(n int64) value { return value{kind: number, off: n} }
 

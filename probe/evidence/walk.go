@@ -279,6 +279,9 @@ func (w *walk) atStore(pc uint64, in x86asm.Inst, st *state) []finding {
 	}
 	at := w.address(pc, in, m, st)
 	t, name := w.pointerStoredAt(at, nil)
+	if t == nil {
+		t, name = w.elementStoredAt(pc, m, st)
+	}
 	if t == nil && w.assigned != nil { // one of several in a union
 		t, name = w.pointerStoredAt(at, oneOf(w.assigned()))
 	}
@@ -286,6 +289,31 @@ func (w *walk) atStore(pc uint64, in x86asm.Inst, st *state) []finding {
 		return nil
 	}
 	return w.found(t, st.reg[r], "stored in %s%s", name, w.where(pc))
+}
+
+// elementStoredAt returns what the elements of an array that is a variable of the function point to, if a memory operand means one of them.
+// Of an array in a structure the index may count from where the structure begins.
+//
+//	struct node *nodes[8]; nodes[i] = malloc(…);
+func (w *walk) elementStoredAt(pc uint64, m x86asm.Mem, st *state) (t *types.Type, name string) {
+	if m.Index == 0 || m.Scale != 8 {
+		return nil, ""
+	}
+	m.Index = 0
+	first, ok := w.slotOfMem(m, st)
+	if !ok {
+		return nil, ""
+	}
+	for _, v := range w.variables(pc) {
+		if v.Loc.Kind != objfile.LocRegOffset || v.Type == nil {
+			continue
+		}
+		at, ok := w.slotOf(v.Loc.Reg, v.Loc.Offset, st)
+		if to := elementPointee(v.Type); ok && at == first && to != nil && !w.undeclared(pc, v) {
+			return to, "an element of `" + v.Name + "`"
+		}
+	}
+	return nil, ""
 }
 
 // atVTable asks of which class the virtual table is that is stored at the beginning of the new block. It may be
@@ -330,19 +358,29 @@ func (w *walk) pointerStoredAt(at value, is meant) (t *types.Type, name string) 
 	return nil, ""
 }
 
-// atCall asks for the type of the parameter that the new pointer is passed as.
+// atCall asks for the type of the parameter that the new pointer is passed as, or by whose reference:
+//
+//	nodes.push_back(new Node{…});
 func (w *walk) atCall(target uint64, direct bool, st *state) []finding {
 	if !direct {
 		return nil
 	}
 	var out []finding
 	for _, r := range argumentRegs() {
-		if st.reg[r].kind != fresh {
+		v, of := st.reg[r], pointee
+		if v.kind == place {
+			v, of = st.load(slotKey{frame: v.frame, off: v.off}), func(t *types.Type) *types.Type { return pointee(pointee(t)) }
+		}
+		if v.kind != fresh {
 			continue
 		}
 		for _, p := range w.file.Params(target) {
 			if at, ok := register(p.Loc.Reg); p.Loc.Kind == objfile.LocReg && ok && at == r {
-				out = append(out, w.found(pointee(p.Type), st.reg[r], "passed to %s as `%s` (%s)", w.calleeName(target), p.Name, p.Type)...)
+				name := "`" + p.Name + "`"
+				if p.Name == "" { // one of a template's `Args &&...args`
+					name = "an argument"
+				}
+				out = append(out, w.found(of(p.Type), v, "passed to %s as %s (%s)", w.calleeName(target), name, p.Type)...)
 			}
 		}
 	}

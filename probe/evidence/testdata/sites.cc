@@ -144,6 +144,29 @@ void vectors(std::vector<Node> &v, int k)
 	v.push_back(Node{k, nullptr}); // =Node[]
 }
 
+struct Plain { int n; Plain *next; long more[6]; };
+struct Two { Plain *a[2]; Node *b[2]; };
+
+int filled(int n)
+{
+	Plain *all[4];
+	Node *others[4];
+	Two two;
+	std::vector<Plain *> list;
+	int sum = 0;
+
+	list.reserve(8); // =Plain *[]
+	for (int i = 0; i < 4; i++) {
+		all[i] = new Plain{n, nullptr, {}}; // =Plain
+		others[i] = static_cast<Node *>(std::calloc(1, sizeof(Node))); // =Node
+		two.b[i % 2] = static_cast<Node *>(std::calloc(1, sizeof(Node))); // =Node
+		list.push_back(new Plain{n, all[i], {}}); // =Plain for sure
+		list.emplace_back(new Plain{n, all[i], {}}); // =Plain for sure
+		sum += all[i]->n + others[i]->value + two.b[i % 2]->value + list.back()->next->n;
+	}
+	return sum;
+}
+
 int main(int argc, char **argv)
 {
 	Noted *remembered = noted();
@@ -179,5 +202,5 @@ int main(int argc, char **argv)
 	delete a;
 	delete b;
 	delete[] c;
-	return 0;
+	return filled(argc) < 0;
 }
