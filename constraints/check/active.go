@@ -75,6 +75,24 @@ func variant(t *types.Type) (all []Alternative, index types.Member) {
 	return all, index
 }
 
+// optional returns what a std::optional may hold, nothing or its value, as a std::variant's alternatives, and the flag that says which;
+// none for any other type.
+func optional(t *types.Type) (all []Alternative, flag types.Member) {
+	flag, ok := engaged(t)
+	union, _, is := t.Member("_M_payload")
+	if !ok || !is || union.Type == nil || union.Type.Kind != types.Union {
+		return nil, flag
+	}
+	for _, name := range [...]string{"_M_empty", "_M_value"} {
+		m, at, is := union.Type.Member(name)
+		if !is {
+			return nil, flag
+		}
+		all = append(all, Alternative{join(types.Member{Name: union.Name}, name), union.Offset + at, m.Type})
+	}
+	return all, flag
+}
+
 // variantCells lists the pointers of what a std::variant holds, each in use with the
 // index of its alternative. ok is false for any other type.
 func variantCells(t *types.Type, depth int) (cells []EdgeCell, ok bool) {
@@ -90,8 +108,8 @@ func variantCells(t *types.Type, depth int) (cells []EdgeCell, ok bool) {
 	return cells, len(all) > 0
 }
 
-// Held says what a std::variant holds of which the union lies at an offset of a type: its alternatives, with paths and offsets
-// that are those in the union, and where in the type the number of the one that is in use lies. None: it is the union of no variant.
+// Held says what a std::variant or std::optional holds of which the union lies at an offset of a type: its alternatives, with paths and offsets
+// that are those in the union, and where in the type the number of the one that is in use lies. None: it is the union of neither.
 func Held(t, union *types.Type, at int64) (all []Alternative, index Span) {
 	return held(t, union, at, 0)
 }
@@ -107,10 +125,15 @@ func held(t, union *types.Type, at int64, depth int) (all []Alternative, index S
 	if t == nil || depth > maxNesting {
 		return nil, index
 	}
-	if all, number := variant(t); len(all) > 0 && all[0].Offset == at {
-		if u, _, _ := t.Member("_M_u"); u.Type == union {
+	all, number := variant(t)
+	if len(all) == 0 {
+		all, number = optional(t)
+	}
+	if len(all) > 0 && all[0].Offset == at {
+		name, _, _ := strings.Cut(all[0].Path, ".")
+		if u, _, _ := t.Member(name); u.Type == union {
 			for i := range all {
-				all[i].Path, all[i].Offset = strings.TrimPrefix(all[i].Path, "_M_u."), all[i].Offset-at
+				all[i].Path, all[i].Offset = strings.TrimPrefix(all[i].Path, name+"."), all[i].Offset-at
 			}
 			return all, Span{number.Offset, number.Offset + number.Type.Size}
 		}

@@ -31,3 +31,21 @@ func TestHeld(t *testing.T) {
 		}
 	}
 }
+
+// TestHeldOptional: so is what a std::optional holds: nothing, or its value.
+func TestHeldOptional(t *testing.T) {
+	empty, word := &types.Type{Kind: types.Struct, Name: "_Empty_byte", Size: 1}, &types.Type{Kind: types.Uint, Name: "unsigned long", Size: 8}
+	union := &types.Type{Kind: types.Union, Size: 8, Members: []types.Member{{Name: "_M_empty", Type: empty}, {Name: "_M_value", Type: word}}}
+	node := func(name string) *types.Type {
+		payload := &types.Type{Kind: types.Struct, Name: name, Size: 16, Members: []types.Member{{Name: "_M_payload", Type: union},
+			{Name: "_M_engaged", Offset: 8, Type: &types.Type{Kind: types.Bool, Name: "bool", Size: 1}}}}
+		return &types.Type{Kind: types.Struct, Name: "node", Size: 24, Members: []types.Member{{Name: "key", Type: word}, {Name: "tag", Offset: 8, Type: payload}}}
+	}
+	all, flag := Held(node("std::_Optional_payload_base<unsigned long>"), union, 8)
+	if len(all) != 2 || all[0] != (Alternative{"_M_empty", 0, empty}) || all[1] != (Alternative{"_M_value", 0, word}) || flag != (Span{16, 17}) {
+		t.Errorf("%+v by the flag at %+v", all, flag)
+	}
+	if all, _ := Held(node("Payload"), union, 8); all != nil {
+		t.Errorf("of the program's own class: %+v", all)
+	}
+}

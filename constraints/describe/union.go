@@ -10,7 +10,8 @@ import (
 
 // What lies in a union is shown word by word: as the pointer that is in use there, else as
 // the bare number, since which member was meant is not known. Where each member has a pointer it is one. Behind the end of all members but
-// one it is known: there the fields of that one are shown. Of a std::variant its number tells: all fields are those of what it holds.
+// one it is known: there the fields of that one are shown. Of a std::variant its number tells, of a
+// std::optional its flag: all fields are those of what it holds.
 
 // bareWord is the type of a word of a union of which no more is known; read-only.
 var bareWord = &types.Type{Kind: types.Uint, Name: "unsigned long", Size: 8}
@@ -22,7 +23,8 @@ func intoUnions(g *graph.Graph, v mgpp.View, o graph.ObjID, in extent, f visit) 
 		if s.Type == nil || s.Type.Kind != types.Union {
 			return f(s, at, path)
 		}
-		if of, ok := g.Alternative(v, o, s.Type, at); ok {
+		of, ok := g.Alternative(v, o, s.Type, at)
+		if alone := in.lo >= at && in.hi <= at+s.Size; ok && (!alone || len(of.Type.Scalars()) > 0) { // what is stored where there is no value yet is told
 			return scalars(of.Type, at+of.Offset, at+s.Size, Join(path, of.Path), in, into)
 		}
 		longest, alone := longestMember(s.Type)

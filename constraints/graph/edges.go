@@ -298,7 +298,7 @@ func (g *Graph) UsedInUnion(v mgpp.View, o ObjID, off int64) (*check.EdgeCell, i
 	return nil, 0
 }
 
-// Alternative is what the std::variant holds whose union lies at an offset of an object; false: it is the union of none, or that is not known.
+// Alternative is what the std::variant or std::optional holds whose union lies at an offset of an object; false: it is the union of none, or that is not known.
 func (g *Graph) Alternative(v mgpp.View, o ObjID, union *types.Type, at int64) (of check.Alternative, ok bool) {
 	obj, base := g.Object(o), int64(0)
 	var layout *types.Type
