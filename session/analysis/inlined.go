@@ -1,6 +1,8 @@
 package analysis
 
 import (
+	"slices"
+
 	"mgtrace/objfile"
 	"mgtrace/replay"
 	"mgtrace/trace"
@@ -33,27 +35,21 @@ func (a *Analysis) inlinedAt(k *call, told []uint64) (b *replay.Begun, entry tra
 	return b, entry
 }
 
-// given are the arguments of an inlined call that began at entry, by their names, as the debug information has them there. Of what it does
-// not tell there is none.
+// given are the arguments of an inlined call that began at entry, by their names, as the debug information has them there. There is none of
+// what it does not tell.
 func (a *Analysis) given(k *call, entry trace.Addr, b *replay.Begun) map[string]uint64 {
 	im, ok := a.Symbols.Image(entry)
 	if !ok || im.Obj == nil {
 		return nil
 	}
 	at := uint64(entry - im.Bias)
-	away := func(in *objfile.Inlined) uint64 { return max(in.Entry, at) - min(in.Entry, at) }
-	list := im.Obj.Inlined(k.Function)
-	if len(list) == 0 {
+	list := im.Obj.InlinedAt(at)
+	i := slices.IndexFunc(list, func(in objfile.Inlined) bool { return in.Name == k.Function })
+	if i < 0 {
 		return nil
 	}
-	nearest := &list[0]
-	for i := range list {
-		if away(&list[i]) < away(nearest) {
-			nearest = &list[i]
-		}
-	}
 	given := map[string]uint64{}
-	for _, v := range im.Obj.ParamsIn(nearest, at) {
+	for _, v := range im.Obj.ParamsIn(&list[i], at) {
 		switch l := v.Loc; {
 		case l.Kind == objfile.LocReg && l.Reg < len(b.Regs):
 			given[v.Name] = b.Regs[l.Reg]
