@@ -143,6 +143,9 @@ func (m *moments) betweenCalls() (n Narrowed, ok bool) {
 	n = Narrowed{From: list[whole], Broke: list[whole] + 1, To: m.in.At}
 	if whole+1 < len(list) {
 		n.To = list[whole+1]
+		if m.ahead && !m.lasts(n.To) {
+			return m.never(list)
+		}
 		n.Unsure = m.in.At-m.in.Healthy <= farAway && !m.lasts(n.To)
 	} else if m.in.Quiet > 0 && m.in.Quiet < m.in.At {
 		return n, false // which calls came after that is not known
@@ -287,6 +290,7 @@ func (m *moments) newest(list []mgpp.Timestamp, is func(mgpp.Timestamp) bool) in
 		yes, no = max(yes-step, min(yes-1, 0)), yes
 	}
 	if yes < 0 {
+		m.ahead = true
 		yes, no = m.early(list, is)
 	}
 	for yes >= 0 && no-yes > 1 && !m.in.stopped() {
@@ -318,6 +322,7 @@ type moments struct {
 	broken  map[mgpp.Timestamp]int
 	deps    int                    // of the instances that were asked since when
 	longest mgpp.Timestamp         // the longest time between two whole moments
+	ahead   bool                   // no step back met a whole one
 	easy    []eval.Instance        // what was broken at some moment, and is evaluated with little effort
 	heavy   map[eval.Instance]bool // what depended on much, and is not asked again
 	// Statements, and how often something was broken, and nothing, when one ran.
