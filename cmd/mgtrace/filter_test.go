@@ -67,7 +67,9 @@ func sameFiltered(t *testing.T, some, all result, status int, suspect string) {
 	if d := cmp.Diff(told(all), told(some)); d != "" || all.status != status {
 		t.Errorf("status %d (-everything +some):\n%s\n%s", all.status, d, some.stderr)
 	}
-	first := func(line string) bool { return strings.HasPrefix(line, "suspect 1: ") && strings.HasSuffix(line, " "+suspect) }
+	first := func(line string) bool {
+		return strings.HasPrefix(line, "suspect 1: ") && strings.HasSuffix(line, " "+suspect)
+	}
 	if suspect != "" && !slices.ContainsFunc(told(some), first) {
 		t.Errorf("no suspect %q:\n%s", suspect, some.stdout)
 	}
