@@ -122,10 +122,10 @@ const (
 const SignalRegs = 17
 
 // RegsAddr is no address: a KindPassed with it has the registers with which an inlined call begins, BegunRegs words, and a part of the stack.
-const (
-	RegsAddr  Addr = 1
-	BegunRegs      = 17
-)
+const RegsAddr Addr = 1
+
+// BegunRegs is how many words of such a KindPassed are registers.
+const BegunRegs = 17
 
 // Event is one thing that happened in the traced process. Data, Stack and Args
 // belong to the producer and are valid until its next event: copy to keep.
