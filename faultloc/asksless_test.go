@@ -64,16 +64,16 @@ func TestGuards(t *testing.T) {
 	const before = "20: c = calloc chain\n21: a = malloc link\n22: a.key = 5\n23: a.next = NULL\n24: a.prev = NULL\n25: c.first = a\n26: c.last = a\ncpoint\n"
 	const missing = "30: x = malloc link\n31: x.key = 1\n32: x.prev = NULL\n33: x.next = a\n35: c.first = x"
 	const wrong = "30: x = malloc link\n31: x.key = 9\n32: x.prev = a\n33: x.next = a\n34: a.next = x\n35: c.last = x"
-	only := Experiment{PC: 29, Times: 1, Alike: true, Differs: 8, Words: 1, After: 8}
-	more, less, larger := only, only, only
+	only := Experiment{PC: 29, Times: 1, Alike: true, More: true, Differs: 8, Words: 1, After: 8}
+	more, other, larger := only, only, only
 	more.Words, more.Differs = 2, 8
-	less.Less = true
+	other.More = false
 	larger.Differs = 9
 	for _, c := range []struct {
 		program string
 		x       Experiment
 		want    bool
-	}{{missing, only, true}, {missing, more, false}, {missing, less, false}, {missing, larger, false}, {wrong, only, false}} {
+	}{{missing, only, true}, {missing, more, false}, {missing, other, false}, {missing, larger, false}, {wrong, only, false}} {
 		w := newWorld(t, backSpec+"back: link X; X.next == NULL or X.next.prev == X;\n")
 		w.run(before + c.program)
 		in := w.input()

@@ -65,6 +65,7 @@ type Experiment struct {
 	// Went: in calls that left all whole a decision went the way that it went here. Nil: it did not.
 	Went    func() bool
 	Less    bool   // it does a part of what it did, and nothing else
+	More    bool   // it does all of that, and something beside
 	Hides   bool   // a constraint looks at less, and not any more where it was broken
 	Differs int    // bytes that are others at the end
 	Words   int    // in how many words
@@ -81,10 +82,10 @@ const Unsuspected = -1
 // tells: it leaves the structure whole, with the same blocks, and all that was broken is asked still.
 func (x *Experiment) tells() bool { return x.Alike && !x.Hides }
 
-// guards: all that it does otherwise is to store one field, no larger than the one of which a store is missing: that store is there, and
+// guards: all that it does beside is to store one field, no larger than the one of which a store is missing: that store is there, and
 // this condition has left it out.
 func (x *Experiment) guards(missing int) bool {
-	return x.tells() && !x.Less && x.Words == 1 && x.Differs <= missing
+	return x.tells() && x.More && x.Words == 1 && x.Differs <= missing
 }
 
 // ask asks the earlier calls, if that was not done.

@@ -87,7 +87,7 @@ func (x *experiments) Decisions(few bool) (out []faultloc.Experiment) {
 	for _, s := range x.call.Switched(few) {
 		pc, calls := x.a.beyondHeaders(s.At(), s.Calls)
 		out = append(out, faultloc.Experiment{
-			PC: x.a.condition(pc), Calls: calls, After: x.call.Time(s.Effects), Times: s.Times, Alike: s.Alike, Idle: s.Idle, Less: s.Less, Hides: s.Hides, Went: func() bool { return x.wentBefore(rerun.Way{PC: s.PC, Taken: s.Taken}) }, Differs: s.Differs, Words: s.Words,
+			PC: x.a.condition(pc), Calls: calls, After: x.call.Time(s.Effects), Times: s.Times, Alike: s.Alike, Idle: s.Idle, Less: s.Less, More: s.More, Hides: s.Hides, Went: func() bool { return x.wentBefore(rerun.Way{PC: s.PC, Taken: s.Taken}) }, Differs: s.Differs, Words: s.Words,
 		})
 	}
 	return out

@@ -17,6 +17,7 @@ type Outcome struct {
 	Words   int  // in how many words of eight bytes
 	Alike   bool // the same blocks were allocated and freed
 	Less    bool // it did a part of what the call did, in the same order, and nothing else
+	More    bool // it did all of that, in the same order, and something beside
 	Idle    bool // it did nothing at all: that nothing is broken by what is left out says little
 	Hides   bool // of something that was broken it is not asked any more, as where the number of elements is less
 }
@@ -34,6 +35,7 @@ func (r *Rerun) judge(run *replay.Run) (o Outcome, ok bool) {
 	}
 	other := r.differing(run)
 	o = Outcome{Differs: len(other), Words: words(other), Alike: r.alike(lives(run), lives(r.was)), Less: part(run.Effects, r.was.Effects)}
+	o.More = len(run.Effects) > len(r.was.Effects) && part(r.was.Effects, run.Effects)
 	if o.Alike && (len(r.call.Broken) > 0 || r.call.Died != 0 && len(lives(run)) == len(lives(r.was))) {
 		a := r.answer(other)
 		o.Hides = a.hides
