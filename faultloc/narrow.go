@@ -143,10 +143,12 @@ func (m *moments) betweenCalls() (n Narrowed, ok bool) {
 	n = Narrowed{From: list[whole], Broke: list[whole] + 1, To: m.in.At}
 	if whole+1 < len(list) {
 		n.To = list[whole+1]
-		if m.ahead && !m.lasts(n.To) {
+		near := m.in.At-m.in.Healthy <= farAway
+		passes := (m.ahead || near) && !m.lasts(n.To)
+		if passes && m.ahead {
 			return m.never(list)
 		}
-		n.Unsure = m.in.At-m.in.Healthy <= farAway && !m.lasts(n.To)
+		n.Unsure = passes
 	} else if m.in.Quiet > 0 && m.in.Quiet < m.in.At {
 		return n, false // which calls came after that is not known
 	}

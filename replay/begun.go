@@ -46,11 +46,7 @@ func (c *cpu) began(b *Begun) {
 		c.put(moved+8*uint64(i), binary.LittleEndian.AppendUint64(nil, move(v)))
 	}
 	for r := range c.reg {
-		v := move(b.Regs[x86.Reg(r).DWARF()])
-		c.reg[r], c.from[r] = v, &Origin{Given: true}
-		if c.sources != nil && v != 0 && !stack(v) {
-			c.sources.reg[r] = &source{given: v}
-		}
+		c.give(r, move(b.Regs[x86.Reg(r).DWARF()]))
 	}
 }
 

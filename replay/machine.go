@@ -281,16 +281,21 @@ func (m *Machine) begin(call *Call) *cpu {
 	}
 	for i, r := range wholeArgs {
 		if i < len(call.Args) {
-			c.reg[r], c.from[r] = call.Args[i], &Origin{Given: true}
-			if c.sources != nil && call.Args[i] != 0 {
-				c.sources.reg[r] = &source{given: call.Args[i]}
-			}
+			c.give(r, call.Args[i])
 		}
 	}
 	c.reg[rsp] = stackTop - 4096
 	c.reg[rbp] = stackTop - 2048
 	c.push(outside)
 	return c
+}
+
+// give has a register hold what the call is given.
+func (c *cpu) give(r int, v uint64) {
+	c.reg[r], c.from[r] = v, &Origin{Given: true}
+	if c.sources != nil && v != 0 && !stack(v) {
+		c.sources.reg[r] = &source{given: v}
+	}
 }
 
 // arrived: the run has come to where it is to end.
