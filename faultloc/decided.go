@@ -298,6 +298,7 @@ func b2i(b bool) int {
 func accuseDecided(in Input, suspects []Suspect, list []Experiment, kind EvidenceKind, cell int) []Suspect {
 	var seen []string // statements
 	missing := notStored(in, suspects)
+	slices.SortStableFunc(list, func(a, b Experiment) int { return cmp.Compare(b2i(b.guards(missing)), b2i(a.guards(missing))) })
 	idle := 0
 	later := false
 	for _, x := range list {
@@ -315,7 +316,7 @@ func accuseDecided(in Input, suspects []Suspect, list []Experiment, kind Evidenc
 		}
 		e := Evidence{
 			Kind: kind, Cured: len(in.Found), Of: len(in.Found), Times: x.Times, Alike: x.Alike, Idle: x.Idle, Less: x.Less, Hides: x.Hides, Differs: x.Differs,
-			Was: x.Was, Instead: x.Instead, Later: later || in.elseStrange(suspects, key, x.PC), Dear: cell > 0 && !x.guards(missing),
+			Was: x.Was, Instead: x.Instead, Later: later || in.elseStrange(suspects, key, x.PC), Dear: cell > 0 && !x.guards(missing), Guards: x.guards(missing),
 			Seen: x.Alike && x.Went != nil && x.Went(), // of one that does something else altogether it makes no difference
 		}
 		later = later || !e.Seen
@@ -358,15 +359,18 @@ func smallest(in Input, r Rerun, suspects []Suspect) (size int) {
 }
 
 // notStored is the size of the field that would mend all and should have been stored, or stored again; 0: there is none, or what a statement
-// did store would mend all as well, if it was something else.
+// did store would mend all as well, if it was something else than that or what was there before.
 func notStored(in Input, suspects []Suspect) (size int) {
 	for i := range suspects {
 		s := &suspects[i]
+		if slices.ContainsFunc(s.Evidence, func(e Evidence) bool { return e.Kind == Passed }) {
+			continue // what it passed on, another one stored
+		}
 		for _, e := range s.Evidence {
 			switch {
 			case e.Kind == Outdated && e.explains() && !e.Refuted:
 				size = max(size, e.Mends.Cell.Size)
-			case !e.settles():
+			case !e.settles(), e.Kind == Counterfactual, s.restores(in):
 			case s.Kind == Omitted && s.Repair != nil:
 				size = max(size, s.Repair.Cell.Size)
 			default:

@@ -351,6 +351,7 @@ type Evidence struct {
 	Seen       bool    // Switched: it has gone this way before, in calls that ended well
 	Dear       bool    // Switched, Altered: a field that another one wrote would mend all by itself, with fewer other bytes
 	Differs    int     // Switched, Altered: how many bytes would be others
+	Guards     bool    // Switched: the call does all that it did, and stores the one field beside it that should have been stored
 	Refuted    bool    // RepairCell, Counterfactual: were the statement such, earlier calls would not have ended well
 	Edit       string  // Edited: what it would be, in words
 	Held       int     // Edited: in so many earlier calls it would have mattered, and all would have held

@@ -195,8 +195,9 @@ const (
 	worthLost     = 200
 	worthBorn     = 20 // of a birth
 	worthSwitched = 900
-	worthLess     = 160 // with which a part of the call is left out
-	worthSeen     = 90  // where it goes as it went in calls that ended well: less than a flip
+	worthGuards   = 1300 // it has left out the store that is missing: more than the store beside which that is missing
+	worthLess     = 160  // with which a part of the call is left out
+	worthSeen     = 90   // where it goes as it went in calls that ended well: less than a flip
 	worthAltered  = 400
 	worthEdited   = 900
 	worthUnsure   = 300
@@ -430,6 +431,8 @@ func (e Evidence) worth() int {
 			return worthSeen
 		case e.Less:
 			return worthLess
+		case e.Guards:
+			return worthGuards
 		}
 		return worthSwitched
 	case Edited:

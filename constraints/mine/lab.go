@@ -229,22 +229,22 @@ func attributesOf(cands []*candidate) []attribute {
 	return out
 }
 
-const (
-	maxSamples = 256 // operands of a candidate that are kept
-	perView    = 48  // operands that are taken from one view
-)
+// maxSamples is how many instances of a candidate are kept, with their operands.
+const maxSamples = 256
 
 // look counts the instances of all candidates at some moments, and keeps operands of
-// some of them as evidence.
+// some of them as evidence: of each moment its part, for at the first ones a table may hold nothing but what is empty.
 func (t *trial) look(ctx context.Context, moments []moment) error {
 	total := make([]int, len(t.cands)) // instances at the last time, for the stride
-	for _, m := range moments {
+	for i, m := range moments {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		upTo := maxSamples * (i + 1) / len(moments)
+		perView := 1 + maxSamples/len(moments)
 		want := func(k, n int) bool {
 			c := t.cands[k]
-			return n%(1+total[k]/perView) == 0 && len(c.seen) < maxSamples
+			return (n+i)%(1+total[k]/perView) == 0 && len(c.seen) < upTo
 		}
 		for k, x := range t.checker.Tallies(t.run.History.At(m.at), m.stack.holds, want, func(i eval.Instance, args []eval.Arg) { t.cands[i.Constraint].sample(i, args) }) {
 			c := t.cands[k]

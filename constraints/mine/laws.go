@@ -59,7 +59,9 @@ func (m *maker) structure(s shape, globals []global, others []*portrait) {
 	}
 	if s.kind == tree {
 		m.staticHeads(paths, list)
+		m.bothEnds(s, "", "", "", paths)
 	}
+	m.secondHeads(s, paths, others)
 	for _, h := range others {
 		var heads []string
 		for _, l := range h.links {
@@ -79,6 +81,7 @@ func (m *maker) structure(s shape, globals []global, others []*portrait) {
 		}
 		if s.kind == tree {
 			m.twoHeads(h.name(), heads)
+			m.bothEnds(s, h.name()+".", h.name()+" X;  ", "X.", heads)
 		}
 	}
 }
@@ -91,7 +94,7 @@ func (m *maker) endsOf(h *portrait, l *link) {
 	for _, q := range m.own() {
 		if !q.array && q.null > 0 && q.set >= 2*q.null {
 			m.say("end "+h.name()+"."+l.name+" "+q.name, fmt.Sprintf("what %s of a %s leads to has no %s", l.name, h.name(), q.name),
-				fmt.Sprintf("%s X;  X.%s != NULL => X.%s.%s == NULL;", h.name(), l.name, l.name, q.name)).need = 8
+				fmt.Sprintf("%s X;  X.%s != NULL => X.%s.%s == NULL;", h.name(), l.name, l.name, q.name)).atEnd(8)
 		}
 	}
 }
@@ -100,9 +103,8 @@ func (m *maker) endsOf(h *portrait, l *link) {
 func (m *maker) endsOfStatic(path string) {
 	for _, q := range m.own() {
 		if !q.array && q.null > 0 && q.set >= 2*q.null {
-			c := m.say("end "+path+" "+q.name, fmt.Sprintf("what %s leads to has no %s", path, q.name),
-				fmt.Sprintf("%s != NULL => %s.%s == NULL;", path, path, q.name))
-			c.need, c.states = 1, 8
+			m.say("end "+path+" "+q.name, fmt.Sprintf("what %s leads to has no %s", path, q.name),
+				fmt.Sprintf("%s != NULL => %s.%s == NULL;", path, path, q.name)).atEnd(8)
 		}
 	}
 }
@@ -189,13 +191,11 @@ func (m *maker) twoHeads(owner string, heads []string) {
 
 // end makes a candidate about the one end of a structure. It is rarely another node,
 // but there are many that it could be: one will do that was seen in several states.
-func (m *maker) end(key, words, formula string) { m.atEnd(m.add(key, words, formula)) }
+func (m *maker) end(key, words, formula string) { m.add(key, words, formula).atEnd(5) }
 
-func (m *maker) ends(key, words, text string) { m.atEnd(m.say(key, words, m.qualified(text))) }
+func (m *maker) ends(key, words, text string) { m.say(key, words, m.qualified(text)).atEnd(5) }
 
-func (m *maker) atEnd(c *candidate) {
-	c.need, c.states = 1, 5
-}
+func (c *candidate) atEnd(states int) { c.need, c.states = 1, states }
 
 func (p *portrait) name() string { return p.typ.Name }
 

@@ -166,7 +166,7 @@ func (m *maker) members(t *types.Type, path string, depth int) {
 				name := path + f.Name
 				c := m.add("member "+name+" "+p+" "+q, fmt.Sprintf("the %s of what %s leads to leads back", q, name+"."+p),
 					fmt.Sprintf("%s%s.%s != NULL => %s.%s.%s == %s", loop, at, p, at, p, q, whole))
-				m.atEnd(c.because("back "+name+"."+p+" "+name+"."+q, "self "+name+"."+p)) // a head may be the only one
+				c.because("back "+name+"."+p+" "+name+"."+q, "self "+name+"."+p).atEnd(5) // a head may be the only one
 			}
 		}
 		if len(links) == 0 && loop == "" {
@@ -215,7 +215,7 @@ func (m *maker) hook(t *types.Type, base types.Member) {
 			}
 			c := m.add("member "+name(p)+" "+q, fmt.Sprintf("the %s of what %s leads to leads back", q, name(p)),
 				fmt.Sprintf("X.%s != NULL => X.%s.%s == X", name(p), name(p), q))
-			m.atEnd(c.because("back "+name(p)+" "+name(q), "self "+name(p)))
+			c.because("back "+name(p)+" "+name(q), "self "+name(p)).atEnd(5)
 		}
 	}
 }
@@ -224,7 +224,11 @@ func (m *maker) hook(t *types.Type, base types.Member) {
 func (m *maker) across(others []*portrait) {
 	for _, o := range others {
 		for _, l := range m.links {
-			if o.name() == m.name || l.array || !l.leadsTo(o.name()) {
+			if o.name() == m.name || l.union || !l.leadsTo(o.name()) {
+				continue
+			}
+			m.owned(l, o)
+			if l.array {
 				continue
 			}
 			for _, g := range o.fields {
@@ -242,6 +246,24 @@ func (m *maker) across(others []*portrait) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// owned: what a pointer leads to leads back, as an item to the list that it is in. Classes of one base have other laws.
+func (m *maker) owned(l *link, o *portrait) {
+	if related(o, m.portrait) {
+		return
+	}
+	for _, q := range o.links {
+		switch {
+		case q.array || q.union || !q.leadsTo(m.name):
+		case l.array:
+			m.say("owned "+l.name+" "+q.name, fmt.Sprintf("the %s of each %s is the node that it hangs on", q.name, l.name),
+				fmt.Sprintf("%s X; %s Y;  X ->(%s) Y => Y.%s == X;", m.name, o.name(), l.name, q.name)).need = 8
+		case sameStruct(l.elem, o.typ.Layout):
+			m.add("owned "+l.name+" "+q.name, fmt.Sprintf("%s of what %s leads to leads back", q.name, l.name),
+				fmt.Sprintf("X.%s != NULL => X.%s.%s == X", l.name, l.name, q.name)).need = 8
 		}
 	}
 }

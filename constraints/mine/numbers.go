@@ -247,6 +247,7 @@ func (m *maker) countsOf(others []*portrait, shapes []shape) {
 					c.because(key)
 					d.because(key + " head")
 				}
+				c.because(m.countsOfSecond(o, shapes[i], f, l)...)
 			}
 		}
 	}

@@ -61,7 +61,7 @@ func OfStandardLibrary(p *symbol.Program, names []string) bool {
 // to structures, and structures, and the numbers beside them in the same files, which may count the nodes, if these are few; all with a name that
 // is theirs alone.
 func LeadingGlobals(p *symbol.Program) []check.Variable {
-	const maxSize = 4096 // bytes; larger ones are tables, not heads
+	const maxSize = 64 << 10 // bytes; larger ones are tables, not heads, which may have a table of some hundred pointers in them
 	const maxNumbers = 32
 	var out, numbers []check.Variable
 	seen := map[string]int{}
@@ -240,7 +240,9 @@ func Propose(ctx context.Context, rec *recording.Recording, o Options) (*mine.Re
 			given = typing.Sharing(finder, s, rec.Symbols)
 			return given
 		},
-		LeftOut: func() []string { return given.Several() },
+		LeftOut: func() []string {
+			return append(given.Several(), heads(allocated(a.Hist, rec.Symbols, finder, p, leadsTo(names)))...)
+		},
 		Library: inHeaders(rec.Prog.Funcs),
 		FuncOf: func(pc trace.Addr) string {
 			frames := rec.Symbols.Frames(pc)
@@ -456,6 +458,36 @@ func allocated(h *mgpp.History, symbols *symbol.Table, finder *evidence.Finder, 
 		return strings.Compare(a.name, b.name)
 	})
 	return out
+}
+
+// leadsTo reports of a structure whether it has pointers to others that are named, or to pointers to them, and is none of them.
+func leadsTo(names []string) func(*types.Type) bool {
+	named := map[string]bool{}
+	for _, name := range names {
+		named[cxxname.Normal(name)] = true
+	}
+	return func(t *types.Type) bool {
+		return !named[cxxname.Normal(t.Name)] && slices.ContainsFunc(t.PointerFields(), func(s types.Scalar) bool {
+			to := s.Type.Elem
+			if to != nil && to.Kind == types.Pointer {
+				to = to.Elem
+			}
+			return to != nil && named[cxxname.Normal(to.Name)]
+		})
+	}
+}
+
+// heads says which structures lead to nodes and are not looked at, as the one that holds a list and its length.
+func heads(p []proposal) []string {
+	if len(p) == 0 {
+		return nil
+	}
+	p = p[:min(4, len(p))]
+	var also strings.Builder
+	for _, x := range p {
+		also.WriteString(" --type " + x.name)
+	}
+	return []string{fmt.Sprintf("beside them the run allocated %s, with pointers to them: what holds there is found with%s", listed(p), also.String())}
 }
 
 // memberOf says in which structure that the run allocated objects of a type lie, and how that is told; "" if
