@@ -18,6 +18,7 @@ func (m *maker) laws(s shape, globals []global, others []*portrait) {
 	m.members(m.typ.Layout, "", 0)
 	m.waysBack()
 	m.orders(s)
+	m.secondOrders(s)
 	m.colours(s)
 	m.lanes(s)
 	m.numbers()
@@ -59,8 +60,8 @@ func (m *maker) structure(s shape, globals []global, others []*portrait) {
 	}
 	if s.kind == tree {
 		m.staticHeads(paths, list)
-		m.bothEnds(s, "", "", "", paths)
 	}
+	m.bothEnds(s, "", "", "", paths)
 	m.secondHeads(s, paths, others)
 	for _, h := range others {
 		var heads []string
@@ -81,8 +82,8 @@ func (m *maker) structure(s shape, globals []global, others []*portrait) {
 		}
 		if s.kind == tree {
 			m.twoHeads(h.name(), heads)
-			m.bothEnds(s, h.name()+".", h.name()+" X;  ", "X.", heads)
 		}
+		m.bothEnds(s, h.name()+".", h.name()+" X;  ", "X.", heads)
 	}
 }
 
@@ -123,17 +124,12 @@ func (m *maker) staticHeads(paths []string, list bool) {
 			key := of.key + " " + strings.Join(set, " ")
 			m.end(key, fmt.Sprintf("%s hangs on %s", of.what, strings.Join(set, " or ")), fmt.Sprintf("X.%s == TRUE => %s", of.is, strings.Join(same, " or ")))
 			for _, c := range m.out {
-				if less, ok := strings.CutPrefix(c.key, m.name+" "+of.key+" "); ok && less != strings.Join(set, " ") && allAmong(strings.Fields(less), set) {
+				if less, ok := strings.CutPrefix(c.key, m.name+" "+of.key+" "); ok && less != strings.Join(set, " ") && allIn(strings.Fields(less), set) {
 					c.because(key)
 				}
 			}
 		}
 	}
-}
-
-// allAmong: all of the one are among the others.
-func allAmong(some, all []string) bool {
-	return !slices.ContainsFunc(some, func(s string) bool { return !slices.Contains(all, s) })
 }
 
 // headSets are the sets of pointers in static memory on which lists may hang: each pair, and more than two that are alike: members of one

@@ -287,11 +287,22 @@ func (m *mining) shapeOf(ctx context.Context, p *portrait) (shape, error) {
 	if err := m.trust(ctx, mk.out); err != nil {
 		return shape{}, err
 	}
+	mk.steady(m.exits)
 	held := map[string]bool{}
 	for _, c := range agree(mk.out, m.places, m.ends()) {
 		held[c.key] = true
 	}
 	return mk.recognise(func(key string) bool { return held[key] }), nil
+}
+
+// exits lists the functions at whose ends a candidate failed.
+func (m *mining) exits(c *candidate) (out []string) {
+	for p := range c.fails {
+		if at := m.land.places[p]; at.exit {
+			out = append(out, at.fn)
+		}
+	}
+	return out
 }
 
 // conditional looks for a field that says which elements of an array of pointers are

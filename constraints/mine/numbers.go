@@ -213,13 +213,22 @@ func (m *maker) totals(s shape, globals []global) {
 			c.left, c.right, c.holds, c.need = path, all, relations["=="], 3
 			size, ok := m.counted(s)
 			for _, head := range g.pathsTo(m.name) {
-				if !ok || s.kind != tree || path[:strings.LastIndexByte(path, '.')+1] != head[:strings.LastIndexByte(head, '.')+1] {
+				if path[:strings.LastIndexByte(path, '.')+1] != head[:strings.LastIndexByte(head, '.')+1] {
 					continue
 				}
-				left, right := path, fmt.Sprintf("(%s).COUNTED", head)
-				r := m.say("reached "+path+" "+head, fmt.Sprintf("%s is the number of nodes that hang on %s", path, head), fmt.Sprintf("%s == %s;", left, right)).with(size)
-				r.left, r.right, r.holds, r.need = left, right, relations["=="], 3
-				c.because("reached " + path + " " + head)
+				reached := func(key, words string, a attribute) {
+					right := fmt.Sprintf("(%s).%s", head, a.name)
+					r := m.say(key, words, fmt.Sprintf("%s == %s;", path, right)).with(a)
+					r.left, r.right, r.holds, r.need = path, right, relations["=="], 3
+					c.because(key)
+				}
+				key, words := "reached "+path+" "+head, fmt.Sprintf("%s is the number of nodes that hang on %s", path, head)
+				if ok && s.kind == tree {
+					reached(key, words, size)
+				}
+				for _, q := range m.seconds(s) {
+					reached(key+" "+q.name, words+" over "+q.name, m.countedBy(q))
+				}
 			}
 		}
 	}

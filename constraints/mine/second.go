@@ -9,13 +9,13 @@ import (
 // Lists by pointers that are no edges, in which a node hangs beside its own: an arc in that of the node where it ends, an
 // entry of a hash table in that of the last used.
 
-// seconds are the pointers by which such lists may go on. Of one that few nodes have nearly all would be first ones.
+// seconds are the pointers by which such lists may go on.
 func (m *maker) seconds(s shape) (out []*link) {
 	if s.kind == network {
 		return nil
 	}
 	for _, q := range m.own() {
-		if !q.array && q.typed && q.null > 0 && 2*q.set >= q.null && !slices.Contains(s.links, q) && !slices.Contains(s.backs, q) {
+		if !q.array && q.typed && q.set > 0 && q.null > 0 && !slices.Contains(s.links, q) && !slices.Contains(s.backs, q) {
 			out = append(out, q)
 		}
 	}
@@ -25,6 +25,9 @@ func (m *maker) seconds(s shape) (out []*link) {
 // secondHeads: on what the first and the last ones of such lists hang.
 func (m *maker) secondHeads(s shape, paths []string, others []*portrait) {
 	for _, q := range m.seconds(s) {
+		if 2*q.set < q.null {
+			continue // nearly all are first ones
+		}
 		for _, of := range []struct{ key, what, is string }{{"root", "first", "ISROOT"}, {"last", "last", "ISLEAF"}} {
 			is := fmt.Sprintf("X.%s(%s) == TRUE", of.is, q.name)
 			for _, path := range paths {
@@ -36,6 +39,26 @@ func (m *maker) secondHeads(s shape, paths []string, others []*portrait) {
 						m.ends(of.key+" "+h.name()+"."+l.name+" "+q.name, fmt.Sprintf("each %s one over %s hangs on the %s of a %s", of.what, q.name, l.name, h.name()),
 							fmt.Sprintf("forall %s X; exists %s H;  %s => H.%s == X;", m.name, h.name(), is, l.name))
 					}
+				}
+			}
+		}
+	}
+}
+
+// secondOrders: numbers along such lists.
+func (m *maker) secondOrders(s shape) {
+	for _, q := range m.seconds(s) {
+		for _, f := range m.fields {
+			if len(f.values) < 2 {
+				continue
+			}
+			for _, r := range []struct {
+				op, words string
+				covers    []string
+			}{{"<", "grows", []string{"<="}}, {"<=", "does not fall", nil}, {">", "falls", []string{">="}}, {">=", "does not grow", nil}, {"==", "is the same", []string{"<=", ">="}}} {
+				c := m.compare("edge "+f.name+" "+r.op+" "+q.name, fmt.Sprintf("%s %s along %s", f.name, r.words, q.name), q.on(), "X."+f.name, r.op, "X."+q.name+"."+f.name, 0)
+				for _, op := range r.covers {
+					c.because("edge " + f.name + " " + op + " " + q.name)
 				}
 			}
 		}
@@ -64,18 +87,28 @@ func (m *maker) countsOfSecond(o *portrait, s shape, f *field, l *link) (keys []
 // bothEnds: of two pointers into a list that lead to different nodes the first one leads to one that goes on, and the other to one with another
 // before it: so neither was left behind at a node that was taken out. owner is whose pointers they are, decl what declares it.
 func (m *maker) bothEnds(s shape, owner, decl, of string, heads []string) {
-	if s.kind != tree || len(s.links) != 1 || s.links[0].array || !s.links[0].typed {
-		return
-	}
 	heads = heads[:min(len(heads), maxHeads)]
-	for _, back := range s.backs {
+	both := func(next, back *link) {
 		for _, a := range heads {
 			for _, b := range heads {
-				if next := s.links[0].name; a != b && !back.array && back.typed {
-					m.say("ends "+owner+a+" "+b+" "+back.name, fmt.Sprintf("%s and %s lead to one node, or that of %s has a %s, and that of %s a %s", a, b, a, next, b, back.name),
-						fmt.Sprintf("%s%s%s == %s%s or %s%s.%s != NULL and %s%s.%s != NULL;", decl, of, a, of, b, of, a, next, of, b, back.name)).atEnd(8)
+				if a != b {
+					m.say("ends "+owner+a+" "+b+" "+next.name+" "+back.name, fmt.Sprintf("%s and %s lead to one node, or that of %s has a %s, and that of %s a %s", a, b, a, next.name, b, back.name),
+						fmt.Sprintf("%s%s%s == %s%s or %s%s.%s != NULL and %s%s.%s != NULL;", decl, of, a, of, b, of, a, next.name, of, b, back.name)).atEnd(8)
 				}
 			}
+		}
+	}
+	if s.kind == tree && len(s.links) == 1 && !s.links[0].array && s.links[0].typed {
+		for _, back := range s.backs {
+			if !back.array && back.typed {
+				both(s.links[0], back)
+			}
+		}
+	}
+	seconds := m.seconds(s)
+	for i, next := range seconds {
+		for _, back := range seconds[i+1:] { // the other way round the first head is the last
+			both(next, back)
 		}
 	}
 }

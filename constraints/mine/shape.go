@@ -120,6 +120,41 @@ func (m *maker) inverse(p, q *link) {
 	}
 }
 
+// unsteady is the number of functions at whose ends a set of fields is no forest, from which on it is none.
+const unsteady = 3
+
+// steady drops sets of fields that are no forest where several outermost functions end, if a part of them is one everywhere: a list in which nodes
+// lie for a while, as those that wait, makes no tree with that in which they always are, and that both meet is no reason to look nowhere where it is
+// not empty. exits are the functions at whose ends a candidate failed.
+func (m *maker) steady(exits func(*candidate) []string) {
+	of := map[string]*candidate{}
+	for _, c := range m.out {
+		of[c.key] = c
+	}
+	forest := func(s []*link) (pair [2]*candidate) {
+		return [2]*candidate{of[m.name+" acyclic "+names(s)], of[m.name+" forest "+names(s)]}
+	}
+	var whole [][]*link
+	for _, s := range subsets(m.own()) {
+		if p := forest(s); !p[0].dead && !p[1].dead && len(p[0].fails)+len(p[1].fails) == 0 {
+			whole = append(whole, s)
+		}
+	}
+	for _, s := range subsets(m.own()) {
+		if !slices.ContainsFunc(whole, func(w []*link) bool { return len(w) < len(s) && allIn(w, s) }) {
+			continue
+		}
+		for _, c := range forest(s) {
+			c.dead = c.dead || len(exits(c)) >= unsteady
+		}
+	}
+}
+
+// allIn: all of the one are among the others.
+func allIn[T comparable](some, all []T) bool {
+	return !slices.ContainsFunc(some, func(x T) bool { return !slices.Contains(all, x) })
+}
+
 // shape is what the pointers of a type were found to be.
 type shape struct {
 	links  []*link
