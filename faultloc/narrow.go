@@ -52,6 +52,7 @@ const (
 	perAhead   = 8       // moments that lie behind for each that a step ahead leaves out
 	maxEarly   = 4       // moments, the first, that are asked what never held from there on
 	maxEver    = 16      // moments at which that must be broken
+	maxHealed  = 512     // inconsistencies times moments at which something of a round must be broken
 	// maxDatedDeps bounds what these may depend on, in total.
 	maxDatedDeps = 1 << 13
 )
@@ -236,7 +237,7 @@ func (s *Suspect) accounts() bool {
 }
 
 // firstOf is an operation of a part of the history at the beginning of which nothing was broken, before which none of what is broken at the
-// end is, and behind which something is.
+// end is, and behind which something is: up to the end, as far as a few moments tell. What is so only for a while was on its way.
 func (m *moments) firstOf(n Narrowed) mgpp.Timestamp {
 	step := 1 + len(m.in.Found)/maxEasy
 	yes := func(t mgpp.Timestamp) bool {
@@ -248,7 +249,22 @@ func (m *moments) firstOf(n Narrowed) mgpp.Timestamp {
 		}
 		return false
 	}
-	return n.From + 1 + mgpp.Timestamp(sort.Search(int(n.To-n.From-1), func(i int) bool { return yes(n.From + 1 + mgpp.Timestamp(i)) }))
+	each := func(first mgpp.Timestamp) mgpp.Timestamp {
+		return 1 + (n.To-first)*mgpp.Timestamp(min(len(m.in.Found), maxEasy))/maxHealed
+	}
+	for from := n.From; ; {
+		first := from + 1 + mgpp.Timestamp(sort.Search(int(n.To-from-1), func(i int) bool { return yes(from + 1 + mgpp.Timestamp(i)) }))
+		healed := from
+		for t := first + 1; t < n.To; t += each(first) {
+			if !yes(t) {
+				healed = t
+			}
+		}
+		if healed == from {
+			return first
+		}
+		from = healed
+	}
 }
 
 // never: no moment is whole, and something is broken at each of them but for the first few: it never held since it can be asked. All that

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"mgtrace/mgpp"
+	"mgtrace/trace"
 )
 
 // TestNarrow: with no C-point but the end the structure itself says when it was whole,
@@ -337,6 +338,43 @@ func TestInRound(t *testing.T) {
 		r := Locate(in)
 		if n := r.Narrowed; (wrong > 1) != (n != nil) || n != nil && n.Found != 1 || !strings.HasPrefix(ranks(r), want) {
 			t.Errorf("wrong %d times: narrowed to %+v, %s, want %s", wrong, n, ranks(r), want)
+		}
+	}
+}
+
+// TestFirstOfRound: a round begins where something that is broken at the end becomes so for good. What a call breaks and mends on its way, as where
+// it divides a node, is no such thing, though the same is broken at the end.
+func TestFirstOfRound(t *testing.T) {
+	const spec = `
+struct part { struct part *next; long len; };
+struct text { struct part *first; long total; };
+type part;
+type text;
+together text, part;
+part.SUM; part P; P.SUM = (P.next).SUM + P.len;
+total: text T; T.total == (T.first).SUM;
+once: part P; P.INDEGREE == 1;
+`
+	divide := func(at, part string, left int, shorten bool) string {
+		s := fmt.Sprintf("30: %s = malloc part\n31: %s.len = 2\n32: %s.next = NULL\n33: %s.next = %s\n", part, part, part, at, part)
+		if shorten {
+			s += fmt.Sprintf("34: %s.len = %d\n", at, left)
+		}
+		return s
+	}
+	for _, shorten := range []bool{true, false} {
+		w := newWorld(t, spec)
+		w.run("20: t = calloc text\n21: a = malloc part\n22: a.next = NULL\n23: a.len = 10\n24: t.first = a\n25: t.total = 10\ncpoint\n")
+		healthy := w.hist.Now()
+		w.run(divide("a", "b", 8, shorten) + divide("b", "c", 0, shorten) + "40: t.first = c")
+		in := w.input()
+		m := &moments{in: &in}
+		want := trace.Addr(40)
+		if !shorten {
+			want = 33
+		}
+		if got := w.hist.Op(m.firstOf(Narrowed{From: healthy, To: in.At})).PC; got != want {
+			t.Errorf("shortened: %t: the round begins at line %d, want %d", shorten, got, want)
 		}
 	}
 }
