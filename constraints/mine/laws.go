@@ -264,9 +264,16 @@ func (m *maker) alive(own []*link) {
 	}
 }
 
-// nullTogether: two pointers, one of which is NULL only if the other is.
+// nullTogether: two pointers, one of which is NULL only if the other is. Not of the last nodes of lists, which are few, with those that are in none.
 func (m *maker) nullTogether(s shape) {
+	goesOn := m.seconds(s)
+	if s.kind == tree && len(s.links) == 1 {
+		goesOn = append(goesOn, s.links...)
+	}
 	for _, p := range m.links {
+		if slices.Contains(goesOn, p) {
+			continue
+		}
 		for _, q := range m.links {
 			mixed := p.set > 0 && p.null > 0 && q.set > 0 && q.null > 0
 			if p == q || p.union || q.union || p.count != 1 || q.count != 1 || !mixed || slices.Contains(s.backs, p) || slices.Contains(s.backs, q) {

@@ -447,6 +447,28 @@ func TestNullTogether(t *testing.T) {
 	}
 }
 
+// TestNullAtEnds: of the last nodes of a list it is not said what else is NULL in them; of a tree's nodes it is.
+func TestNullAtEnds(t *testing.T) {
+	next, twin, marks := toOwn("next", 20, 20), toOwn("twin", 20, 20), &link{name: "marks", count: 1, set: 5, null: 35}
+	for _, c := range []struct {
+		links []*link
+		want  []string
+	}{
+		{[]*link{next}, []string{"T null marks next", "T null marks twin"}},
+		{[]*link{next, twin}, []string{"T null next twin", "T null next marks", "T null twin next", "T null twin marks", "T null marks next", "T null marks twin"}},
+	} {
+		m := newMaker(&portrait{typ: &check.NodeType{Name: "T"}, links: []*link{next, twin, marks}})
+		m.nullTogether(shape{links: c.links, kind: tree})
+		var keys []string
+		for _, c := range m.out {
+			keys = append(keys, c.key)
+		}
+		if !slices.Equal(keys, c.want) {
+			t.Errorf("%d links: %q, want %q", len(c.links), keys, c.want)
+		}
+	}
+}
+
 // TestFarMoreEdges: of two pointers of which each alone makes a forest, the structure's is the first, unless it makes far fewer edges. What
 // leads back is not, however many there are.
 func TestFarMoreEdges(t *testing.T) {
