@@ -81,6 +81,7 @@ func newProgram(t *testing.T) *fakeProgram {
 			{Name: "rows", File: "/src/b.c", Type: &types.Type{Kind: types.Array, Size: 32, Count: 4, Elem: ptr(d.Lookup("node"))}, Addr: 0x4078, Size: 32},
 			{Name: "start", File: "/src/b.c", Type: ptr(&types.Type{Kind: types.Void}), Addr: 0x4070, Size: 8},
 			{Name: "pool", File: "/src/b.c", Type: array(3, array(2, d.Lookup("rb"))), Addr: 0x5000, Size: 6 * d.Lookup("rb").Size},
+			{Name: "lone", File: "/src/b.c", Type: d.Lookup("wide"), Addr: 0x7000, Size: d.Lookup("wide").Size},
 			{Name: "wides", File: "/src/b.c", Type: array(5, d.Lookup("wide")), Addr: 0x6000, Size: 5 * d.Lookup("wide").Size},
 		},
 		locals: []LocalVariable{

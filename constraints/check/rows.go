@@ -51,8 +51,6 @@ func (c *checker) row(s *syntax.Embed) {
 	switch {
 	case !isNode(t, at):
 		c.errorf(s.Pos, "`%s` holds %s, not %s", src, at, t.Name)
-	case s.Member.Name == "" && len(r.Dims) == 0:
-		c.errorf(s.Pos, "`%s` is no array of %s but one: `global %s;` declares it", src, t.Name, s.Global.Name)
 	case r.Count() == 0:
 		c.errorf(s.Pos, "`%s` has no elements", src)
 	default:

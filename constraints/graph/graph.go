@@ -448,11 +448,14 @@ func (g *Graph) declared(n mgpp.Node) int {
 	return slices.IndexFunc(g.spec.Globals, func(d check.Global) bool { return d.Name == n.Alloc })
 }
 
-// typeOfGlobal finds the declared type of a global, if any.
+// typeOfGlobal finds the declared type of a global, if any. One that is a node as a whole ("embed T in ::x;") is that node.
 func (g *Graph) typeOfGlobal(i int) *check.NodeType {
 	l := g.spec.Globals[i].Layout
 	for _, t := range g.spec.Types {
 		if l != nil && t.Layout != nil && !t.Array && (t.Layout == l || t.Layout.Name != "" && t.Layout.Name == l.Name && t.Layout.Size == l.Size) {
+			if slices.ContainsFunc(g.spec.Rows, func(r check.Row) bool { return r.Global == i && r.Type == t && len(r.Dims) == 0 }) {
+				return nil
+			}
 			return t
 		}
 	}

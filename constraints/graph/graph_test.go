@@ -445,6 +445,27 @@ func TestRows(t *testing.T) {
 	}
 }
 
+// An object in static memory that is a node as a whole is one, and not the object beside it.
+func TestRowAlone(t *testing.T) {
+	spec := graphtest.Spec(t, "struct node { long key; struct node *next, *prev; };\ntype node;\nglobal lone;\n", nil)
+	node := spec.Types[0]
+	spec.Globals[0].Layout = node.Layout
+	spec.Rows = []check.Row{{Type: node, Names: []string{"::lone"}}}
+	h := mgpp.New(mgpp.Options{})
+	g := graph.New(spec, h, typing{spec}, graph.Options{})
+	apply(t, h, trace.Event{Kind: trace.KindGlobal, Aux: 1, Addr: 0x1008, Size: 24, Data: make([]byte, 24)})
+	g.Advance()
+	if n := g.Live(node, h.Now(), nil); len(n) != 0 {
+		t.Errorf("before it was written to: %v", n)
+	}
+	put(t, h, 0x1010, 0x1008)
+	g.Advance()
+	if n := g.Live(node, h.Now(), nil); len(n) != 1 || g.Name(n[0]) != "::lone" {
+		t.Errorf("after: %v", n)
+	}
+	expect(t, g, h.At(h.Now()), "::lone.next -> ::lone")
+}
+
 func TestParts(t *testing.T) {
 	for _, test := range []struct {
 		lo, hi int64

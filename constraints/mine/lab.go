@@ -1,6 +1,7 @@
 package mine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -65,6 +66,14 @@ type header struct {
 	together   []string      // types that make one structure
 }
 
+// clone is a header of its own.
+func (h *header) clone() header {
+	c := *h
+	c.types, c.globals, c.locals = slices.Clone(h.types), slices.Clone(h.globals), slices.Clone(h.locals)
+	c.directives, c.together = slices.Clone(h.directives), slices.Clone(h.together)
+	return c
+}
+
 type typeDecl struct {
 	name   string
 	source string   // the program's name of it, where that is none of the language; else ""
@@ -72,6 +81,9 @@ type typeDecl struct {
 	edges  []string // nil: all
 	given  bool     // the user's file declares it
 }
+
+// is is the program's name of it.
+func (d typeDecl) is() string { return cmp.Or(d.source, d.name) }
 
 // declare names a type of the program: one with a scope or arguments by the last part of
 // its name, with a number where others have that already.

@@ -1,7 +1,6 @@
 package mine
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -61,7 +60,7 @@ func (m *mining) local(l check.Local) {
 // declares: one of the types is this one, by whatever name: the user may have named a typedef.
 func (m *mining) declares(t *types.Type) bool {
 	return slices.ContainsFunc(m.head.types, func(d typeDecl) bool {
-		name := cmp.Or(d.source, d.name)
+		name := d.is()
 		return d.elem == "" && (cxxname.Normal(name) == cxxname.Normal(t.Name) ||
 			slices.ContainsFunc(m.run.Program.LookupType(cxxname.Normal(name)), func(o *types.Type) bool { return sameStruct(o, t) }))
 	})

@@ -113,7 +113,7 @@ func (m *mining) prepare(ctx context.Context) error {
 			m.head.declare(t)
 		}
 	}
-	base, err := m.exploreLocals(ctx)
+	base, err := m.exploreStatics(ctx)
 	if err != nil {
 		return err
 	}
@@ -172,7 +172,7 @@ func (m *mining) explore(ctx context.Context) (*trial, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.globals = leading(r.Globals, bare.spec.Types)
+	m.globals = slices.DeleteFunc(leading(r.Globals, bare.spec.Types), func(g global) bool { return m.embeds(g.name) })
 	m.head.globals = nil
 	for _, g := range m.globals {
 		if !slices.ContainsFunc(bare.spec.Globals, func(d check.Global) bool { return d.Name == g.name }) {

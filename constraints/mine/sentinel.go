@@ -17,7 +17,7 @@ import (
 // NULL. One of a member may be the head of a ring as well, which leads on to the nodes that lead there.
 func (m *mining) sentinels(t *trial) (out []string) {
 	for _, v := range m.run.Globals {
-		if v.Type == nil || strings.Contains(m.head.given, "nil ::"+v.Name+";") {
+		if v.Type == nil || m.embeds(v.Name) || strings.Contains(m.head.given, "nil ::"+v.Name+";") {
 			continue
 		}
 		if slices.ContainsFunc(t.spec.Types, func(n *check.NodeType) bool {

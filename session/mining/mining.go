@@ -61,7 +61,7 @@ func OfStandardLibrary(p *symbol.Program, names []string) bool {
 // to structures, and structures, and the numbers beside them in the same files, which may count the nodes, if these are few; all with a name that
 // is theirs alone.
 func LeadingGlobals(p *symbol.Program) []check.Variable {
-	const maxSize = 64 << 10 // bytes; larger ones are tables, not heads, which may have a table of some hundred pointers in them
+	const maxSize = 64 << 10 // bytes; larger ones are no heads, and tables of more than laws are tried for
 	const maxNumbers = 32
 	var out, numbers []check.Variable
 	seen := map[string]int{}
@@ -538,9 +538,9 @@ func staticOf(t *types.Type, globals []check.Variable) string {
 	case n == 0:
 		return ""
 	case n == 1:
-		return names[0] + " in static memory is one: leave the type out, what hangs on such variables is found without"
+		return names[0] + " in static memory is one, and nothing was stored there: leave the type out"
 	default:
-		return strings.Join(names[:min(n, maxStatic)], ", ") + " in static memory are such: leave the type out, what hangs on them is found without"
+		return strings.Join(names[:min(n, maxStatic)], ", ") + " in static memory are such, and nothing was stored there: leave the type out"
 	}
 }
 
