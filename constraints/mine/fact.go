@@ -44,8 +44,11 @@ func (c *candidate) untrue() bool {
 // sample keeps an instance: the nodes that are bound, and of a comparison the
 // operands.
 func (c *candidate) sample(i eval.Instance, args []eval.Arg) {
-	var a, b, by float64
-	found := 0
+	var a, b, by, other float64
+	found, enough := 0, 3
+	if c.other != "" {
+		enough |= 4
+	}
 	for _, x := range args {
 		if c.holds == nil && c.distance == "" {
 			break
@@ -61,17 +64,22 @@ func (c *candidate) sample(i eval.Instance, args []eval.Arg) {
 			a, found = v, found|1
 		case x.Text == c.right && found&2 == 0:
 			b, found = v, found|2
+		case x.Text == c.other:
+			other, found = v, found|4
 		}
 	}
 	if c.seen == nil {
 		c.seen, c.pairs = map[eval.Instance]bool{}, map[pair]bool{}
 	}
 	c.seen[i] = true
+	if c.other != "" {
+		b = c.join(b, other)
+	}
 	p := pair{of: i, values: [2]float64{a, b}}
 	if m := c.modulo; m != nil { // what two numbers are in other nodes as well is no further evidence
 		p = pair{whole: p.values, values: [2]float64{math.Mod(a, by+m.more), math.Mod(b, by+m.more)}}
 	}
-	if found == 3 {
+	if found == enough {
 		c.pairs[p] = true
 	}
 }

@@ -25,6 +25,8 @@ type candidate struct {
 	left, right string
 	holds       func(a, b float64) bool
 	modulo      *modulus // nil: the operands are compared as they are
+	other       string   // a third operand, which join takes together with the right one; "": there is none
+	join        func(b, other float64) float64
 	steps       bool     // the operands are neighbours in an array: alike ones say nothing of the order, and each step counts once
 	distance    string   // of an order of two pointers: their difference as written. It is judged by how many different ones were seen
 	share       float64  // of all nodes that satisfy its body, guard or not; 0: it is not judged by that

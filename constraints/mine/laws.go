@@ -459,6 +459,7 @@ func (m *maker) heights(s shape) {
 		}
 	}
 	m.beneath(ptrs, size)
+	m.inner(ptrs)
 	for _, p := range m.links {
 		if p.array || p.set == 0 || p.null == 0 || p.to[m.name] > 0 {
 			continue
@@ -509,6 +510,50 @@ func (m *maker) beneath(ptrs []string, size attribute) {
 			if f.min == g.min {
 				m.compare("least "+of, fmt.Sprintf("%s is the least %s in the subtree", f.name, g.name), "", "X."+f.name, "==", "X.LOW_"+g.id(), 0).with(m.low(g, ptrs)).
 					because("pair "+f.name+" <= "+g.name, "edge "+f.name+" <= 0")
+			}
+		}
+	}
+}
+
+// inner: numbers of nodes that have children are made of those of the children, as the lengths in a rope, the weights in a Huffman tree, the ends
+// of the stretches in a segment tree.
+func (m *maker) inner(ptrs []string) {
+	if len(ptrs) > maxBeneath || len(m.fields) > maxSummed {
+		return
+	}
+	for _, f := range m.fields {
+		if !integer(f.typ) || len(f.values) < 3 {
+			continue
+		}
+		if len(ptrs) == 2 {
+			l, r := ptrs[0]+"."+f.name, ptrs[1]+"."+f.name
+			both := func(what, words, formula string, join func(a, b float64) float64) *candidate {
+				c := m.add("inner "+what+" "+f.name, f.name+" is "+words+" of the children's", fmt.Sprintf("X.%s != NULL and X.%s != NULL => X.%s == %s", ptrs[0], ptrs[1], f.name, formula))
+				c.left, c.right, c.other, c.join, c.holds, c.need = "X."+f.name, "X."+l, "X."+r, join, relations["=="], 4
+				return c
+			}
+			both("sum", "the sum", fmt.Sprintf("X.%s + X.%s", l, r), func(a, b float64) float64 { return a + b })
+			both("most", "the greatest", fmt.Sprintf("MAX(X.%s, X.%s)", l, r), math.Max).because("edge " + f.name + " >= 0")
+			both("least", "the least", fmt.Sprintf("MIN(X.%s, X.%s)", l, r), math.Min).because("edge " + f.name + " <= 0")
+		}
+		for _, g := range m.fields {
+			for _, p := range ptrs {
+				if !integer(g.typ) || len(g.values) < 3 || g.min > f.max || f.min > g.max {
+					continue
+				}
+				c := m.compare(fmt.Sprintf("inner %s %s %s", f.name, p, g.name), fmt.Sprintf("%s is the %s of %s", f.name, g.name, p), fmt.Sprintf("X.%s != NULL", p),
+					"X."+f.name, "==", fmt.Sprintf("X.%s.%s", p, g.name), 0)
+				c.need = 4
+				if f == g {
+					c.because("inner most "+f.name, "inner least "+f.name)
+				}
+			}
+			for _, k := range []int64{0, -1} {
+				if len(ptrs) != 2 || f == g || !integer(g.typ) || len(g.values) < 3 || g.min > f.max || f.min > g.max {
+					break
+				}
+				m.compare(fmt.Sprintf("inner meet %s %s %d", f.name, g.name, k), fmt.Sprintf("the %s of %s is the %s of %s%s", f.name, ptrs[0], g.name, ptrs[1], offset(k)),
+					fmt.Sprintf("X.%s != NULL and X.%s != NULL", ptrs[0], ptrs[1]), "X."+ptrs[0]+"."+f.name, "==", "X."+ptrs[1]+"."+g.name, k).need = 4
 			}
 		}
 	}
@@ -659,7 +704,10 @@ func (m *maker) alongEdges(f *field, s shape) {
 	add("<=", 0, heap+f1+" does not fall along edges").because(sides("above")...)
 	add(">", 0, heap+f1+" falls along edges", ">=", "!=").because(sides("below")...)
 	add(">=", 0, heap+f1+" does not grow along edges").because(sides("below")...)
-	add("==", 0, f1+" is the same all along", "<=", ">=")
+	same := add("==", 0, f1+" is the same all along", "<=", ">=")
+	for _, p := range s.pointersOf() {
+		same.because("inner " + f.name + " " + p + " " + f.name)
+	}
 	add("==", -1, f1+" grows by one along edges", "<", "<=", "!=")
 	add("==", 1, f1+" falls by one along edges", ">", ">=", "!=")
 	half := m.compare("edge "+f.name+" half", f1+" is halved along edges", guard, right, "==", left+" / 2", 0)
