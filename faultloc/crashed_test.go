@@ -35,6 +35,28 @@ func TestCrashed(t *testing.T) {
 	}
 }
 
+// TestBeneath: a free is accused of what called it going on, though the structure was whole after it, and nothing else is told of the crash.
+func TestBeneath(t *testing.T) {
+	for name, c := range map[string]struct {
+		beneath func(mgpp.Timestamp) bool
+		want    bool
+	}{
+		"nothing is known of calls": {nil, false},
+		"of another call":           {func(mgpp.Timestamp) bool { return false }, false},
+		"of what called both":       {func(mgpp.Timestamp) bool { return true }, true},
+	} {
+		w := newWorld(t, neighbours)
+		w.run(insertions(3))
+		w.run("80: x = malloc dnode\n81: free x\ncpoint\n82: n1.key = 1")
+		in := w.input()
+		in.Cut, in.Died, in.Beneath = true, 83, c.beneath
+		got := ranks(Crashed(in))
+		if !strings.HasPrefix(got, "died 83") || strings.Contains(got, "wrote 81") != c.want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
 // TestUsed: a free of what the call went on to use goes first; one before the last healthy C-point is not of this.
 func TestUsed(t *testing.T) {
 	for before, want := range map[mgpp.Timestamp]bool{1: true, 2: false} { // so many operations before the end

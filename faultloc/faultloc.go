@@ -162,6 +162,9 @@ type Input struct {
 	Holding func() []Read
 	// ReadFreed is a block that the call during which an operation was done freed, and went on to use. Nil: that is never known.
 	ReadFreed func(mgpp.Timestamp) (ReadFreed, bool)
+	// Beneath reports that a function that was running when the run ended, and not the outermost one, had called what did an operation.
+	// Nil: that is not known.
+	Beneath func(mgpp.Timestamp) bool
 	// Divides: it died of a number by which it divided. Ends: it ended itself, by a condition as assert has one.
 	Divides, Ends bool
 	// Died is the instruction at which the run ended, 0 if it did not.
@@ -373,7 +376,7 @@ type Evidence struct {
 	Onward     bool    // RepairCell, Counterfactual: it counted on from a number that was wrong already
 	Unchanged  bool    // Doomed: the pointer was there already
 	Flips      int     // Flip: inconsistencies that it turned from holding to broken; Outdated: it leads to a node whose birth did, or did until its death
-	Called     bool    // Outdated: Beside was done in a call of its function, and may be missing next to that call
+	Called     bool    // Outdated: Beside was done in a call of its function, and may be missing next to that call; Freed: it was in another call of what called both
 	Often      int     // Missing: in how many of Of like nodes the statement wrote the field; Habit: in how many of Of cases it ran
 	Emptied    bool    // Dropped: the node was not freed, but its own pointer taken away after that
 	Released   bool    // Missing: the nodes are those that were freed before where this one was, and it took such a pointer to them away

@@ -53,6 +53,25 @@ func (a *Analysis) beforeAbort() mgpp.Timestamp {
 	return t
 }
 
+// beneath reports that the same function called what did an operation and, from the same place or another, that in which the program died, by
+// the return addresses of both: they end alike in the program's own code.
+func (a *Analysis) beneath(t mgpp.Timestamp) bool {
+	op := a.Hist.Op(t)
+	if op.Thread != a.died.thread || len(op.Stack) == 0 {
+		return false
+	}
+	x, y := op.Stack, a.died.calls
+	for len(x) > 1 && len(y) > 0 && x[len(x)-1] == y[len(y)-1] {
+		if ret := x[len(x)-1]; a.traced(ret) {
+			if f, _, _ := a.Symbols.Where(ret - 1); f.File != "" { // else it is what calls main
+				return true
+			}
+		}
+		x, y = x[:len(x)-1], y[:len(y)-1]
+	}
+	return false
+}
+
 // Limits of the search for pointers to where the program died.
 const (
 	maxScanned = 1 << 24 // operations: a second

@@ -212,7 +212,11 @@ func (a *Analysis) suspect(rank int, s *faultloc.Suspect, at mgpp.Timestamp) rep
 	}
 	if s.Kind == faultloc.Died {
 		if len(a.died.calls) > 0 {
-			stack = append([]trace.Addr{s.PC + 1}, a.calledIn(a.died.during.Function, s.PC, a.died.calls)...)
+			calls := a.died.calls
+			if e := s.Best(); e == nil || !e.Sole { // else the way there is all that there is to tell
+				calls = a.calledIn(a.died.during.Function, s.PC, calls)
+			}
+			stack = append([]trace.Addr{s.PC + 1}, calls...)
 		} else {
 			stack = a.ledTo(a.died.thread, a.Hist.Now(), s.PC)
 		}

@@ -150,6 +150,7 @@ func (a *Analysis) question(p *point) faultloc.Input {
 	in.Led = func() []faultloc.Read { return a.led(p.time) }
 	in.Recursed = sync.OnceValue(func() []faultloc.Read { return a.recursed(p.time) })
 	in.Holding = func() []faultloc.Read { return a.holding(p.time) }
+	in.Beneath = a.beneath
 	in.ReadFreed = func(t mgpp.Timestamp) (faultloc.ReadFreed, bool) { return a.readFreed(p, t) }
 	if in.Cut && (!a.died.aborted || p.sole()) { // who finds something broken, and says so, has not broken it
 		in.Died, in.Fault, in.Divides, in.Ends = a.died.at, a.died.fault, a.died.divides, a.died.aborted

@@ -197,6 +197,9 @@ func (a *Analysis) why(s *faultloc.Suspect, best *faultloc.Evidence, out *report
 		case faultloc.Garbage:
 			return "It freed memory, and after that a pointer was stored that leads to where nothing ever was: it was read from what had been freed."
 		case faultloc.Freed:
+			if best.Called {
+				return "It freed memory, and what had it freed was running still when the program died: what was freed may have been used."
+			}
 			return "It freed memory in the call in which the program died: what it freed may still have been used."
 		case faultloc.Stray:
 			return "It wrote near a block, to memory that belongs to none" + missed(best) + "."
@@ -504,6 +507,9 @@ func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 	case faultloc.Early:
 		return early(&e)
 	case faultloc.Freed:
+		if e.Called {
+			return "it freed memory, and what had it freed was running still when the program died"
+		}
 		return "it freed memory in the call in which the program died"
 	case faultloc.Stray:
 		return "it wrote to memory that belongs to no block" + missed(&e)
