@@ -95,7 +95,7 @@ func (m *maker) endsOf(h *portrait, l *link) {
 	for _, q := range m.own() {
 		if !q.array && q.null > 0 && q.set >= 2*q.null {
 			m.say("end "+h.name()+"."+l.name+" "+q.name, fmt.Sprintf("what %s of a %s leads to has no %s", l.name, h.name(), q.name),
-				fmt.Sprintf("%s X;  X.%s != NULL => X.%s.%s == NULL;", h.name(), l.name, l.name, q.name)).atEnd(8)
+				fmt.Sprintf("%s X;  X.%s != NULL => X.%s.%s == NULL;", h.name(), l.name, l.name, q.name)).several(8, h)
 		}
 	}
 }
@@ -193,6 +193,13 @@ func (m *maker) ends(key, words, text string) { m.say(key, words, m.qualified(te
 
 func (c *candidate) atEnd(states int) { c.need, c.states = 1, states }
 
+// several: a fact must be seen on so many nodes, or where there is one alone, in so many states.
+func (c *candidate) several(n int, of *portrait) {
+	if c.need = n; of.alone {
+		c.need, c.states = 1, n
+	}
+}
+
 func (p *portrait) name() string { return p.typ.Name }
 
 // pointers: back pointers, NULL, and no pointer that leads nowhere.
@@ -256,11 +263,14 @@ func (m *maker) alive(own []*link) {
 		if !l.edge || l.union || l.count != 1 || l.set == 0 || l.lost > 0 || led != l.set || slices.Contains(own, l) {
 			continue
 		}
-		formula := fmt.Sprintf("(X.%s).EXISTS == TRUE", l.name)
+		there := fmt.Sprintf("(X.%s).EXISTS == TRUE", l.name)
+		key, words, unless := "alive "+l.name, "what "+l.name+" leads to is alive", fmt.Sprintf("X.%s == NULL or %s", l.name, there)
 		if l.null > 0 {
-			formula = fmt.Sprintf("X.%s == NULL or %s", l.name, formula)
+			m.add(key, words, unless).several(8, m.portrait)
+			continue
 		}
-		m.add("alive "+l.name, "what "+l.name+" leads to is alive", formula).because("nonnull " + l.name).need = 8
+		m.add(key+" null", words, unless).several(8, m.portrait) // of an owner that is there alone few moments are looked at
+		m.add(key, words, there).because("nonnull "+l.name, key+" null").several(8, m.portrait)
 	}
 }
 

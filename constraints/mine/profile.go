@@ -23,6 +23,7 @@ type portrait struct {
 	fields []*field
 	arrays []*array
 	spans  []*span
+	alone  bool // one node was all that was ever seen, as an owner of all is
 }
 
 // link is a pointer field, or an array of them.
@@ -108,10 +109,12 @@ func portray(of *trial, t *check.NodeType, times []mgpp.Timestamp) *portrait {
 	p.listArrays(t.Layout, "", 0)
 	g.Advance()
 	var nodes []graph.ObjID
+	seen := map[graph.ObjID]bool{}
 	for _, at := range times {
 		v := r.History.At(at)
 		nodes = g.Live(t, at, nodes[:0])
 		for _, o := range nodes {
+			seen[o] = true
 			for i := range t.Edges {
 				p.links[i].note(of, v, o, &t.Edges[i])
 			}
@@ -120,6 +123,7 @@ func portray(of *trial, t *check.NodeType, times []mgpp.Timestamp) *portrait {
 			}
 		}
 	}
+	p.alone = len(seen) == 1
 	p.links = withoutCounts(p.links)
 	p.notePayload(r, g, times)
 	p.listSpans(r, g, times)
