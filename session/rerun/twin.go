@@ -1,9 +1,12 @@
 package rerun
 
 import (
+	"slices"
+
 	"mgtrace/constraints/eval"
 	"mgtrace/constraints/graph"
 	"mgtrace/mgpp"
+	"mgtrace/mgpp/coded"
 	"mgtrace/replay"
 	"mgtrace/trace"
 )
@@ -128,7 +131,7 @@ func (w *twin) apply(e *replay.Effect) (back func() bool, ok bool) {
 		b := mgpp.Bytes{Data: make([]byte, n.Size)}
 		v.Read(addr, &b)
 		again := trace.Event{Kind: trace.KindAlloc, Addr: addr, Size: n.Size, Name: n.Alloc, Stack: n.Stack}
-		into := w.into(v, addr)
+		into := w.into(v, id, addr)
 		return func() bool {
 			ok := do(again) && w.restore(addr, &b)
 			for _, cell := range into { // they lead to what lived there when they were stored
@@ -149,11 +152,25 @@ func (w *twin) apply(e *replay.Effect) (back func() bool, ok bool) {
 	return func() bool { return w.restore(addr, &b) }, do(trace.Event{Kind: trace.KindBulk, PC: trace.Addr(e.PC), Addr: addr, Size: e.Size, Data: e.Data, Name: "memory"})
 }
 
-// into lists the pointers that lead to a block.
-func (w *twin) into(v mgpp.View, addr trace.Addr) (out []trace.Addr) {
+// into lists the pointers that lead to a block: edges, and what else nodes have.
+func (w *twin) into(v mgpp.View, id mgpp.NodeID, addr trace.Addr) (out []trace.Addr) {
 	w.graph.Advance()
 	for _, o := range w.graph.At(v, addr) {
 		out = append(out, w.graph.Into(o, v, maxInto)...)
+	}
+	for _, t := range w.graph.Spec().Types {
+		if t.Layout == nil || t.Array {
+			continue
+		}
+		fields := t.Layout.PointerFields()
+		for _, o := range w.graph.Live(t, v.Time(), nil) {
+			for _, s := range fields {
+				cell := w.graph.Object(o).Addr + trace.Addr(s.Offset)
+				if to := v.Target(cell, coded.Plain); to.State == mgpp.Points && to.Node == id && !slices.Contains(out, cell) {
+					out = append(out, cell)
+				}
+			}
+		}
 	}
 	return out
 }
