@@ -58,7 +58,8 @@ type Experiment struct {
 	// Times is how often a decision was made, where it went the other way each time.
 	Times        int
 	Was, Instead uint64 // the value, and the other one
-	// Alike: the same blocks are allocated and freed. Else the call does something else altogether, as one
+	// Alike: the same blocks are allocated and freed, or one is freed in place of another and no byte is another one. Else the call does
+	// something else altogether, as one
 	// does that finds no such key.
 	Alike bool
 	Idle  bool // the call does nothing at all
@@ -78,6 +79,9 @@ type Experiment struct {
 
 // Unsuspected is the worth of a statement that is not among the suspects.
 const Unsuspected = -1
+
+// exchanges: all that would have come otherwise is which block was freed.
+func (x *Experiment) exchanges() bool { return x.Alike && x.Differs == 0 }
 
 // tells: it leaves the structure whole, with the same blocks, and all that was broken is asked still.
 func (x *Experiment) tells() bool { return x.Alike && !x.Hides }

@@ -54,7 +54,7 @@ func edited(in Input, r Rerun, suspects []Suspect, experiments []Experiment, dec
 	for _, x := range in.explaining(list) {
 		key := in.Statement(x.PC)
 		e := Evidence{
-			Kind: Edited, Cured: len(in.Found), Of: len(in.Found), Alike: x.Alike, Less: x.Less, Hides: x.Hides, Differs: x.Differs, Edit: x.Edit, Held: x.Held, Later: later || in.elseStrange(suspects, key, x.PC) || simpler(x), Dear: cell > 0,
+			Kind: Edited, Cured: len(in.Found), Of: len(in.Found), Alike: x.Alike, Less: x.Less, Hides: x.Hides, Differs: x.Differs, Edit: x.Edit, Held: x.Held, Later: !x.exchanges() && (later || in.elseStrange(suspects, key, x.PC) || simpler(x)), Dear: cell > 0,
 		}
 		later = later || x.Held == 0 // of what would have been as well in earlier calls that says nothing
 		if i := slices.IndexFunc(suspects, func(s Suspect) bool { return s.Kind != Omitted && in.Statement(s.PC) == key }); i >= 0 {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"golang.org/x/arch/x86/x86asm"
+
+	"mgtrace/x86"
 )
 
 // Edit is one instruction that is another one, each time that it is executed: as its statement would make it with
@@ -56,6 +58,16 @@ type Site struct {
 	Float   int    // the width of the floating-point number that it reads from a fixed place in memory, 0 if it does not
 	Reads   []int  // registers of eight bytes that it reads
 	Base    int    // the one of these by which memory is found; -1: none
+}
+
+// Held is what a general register held, by its DWARF number.
+func (s *Site) Held(n int) (v uint64, ok bool) {
+	for r := range x86.Reg(len(s.Regs)) {
+		if r.DWARF() == n {
+			return s.Regs[r], true
+		}
+	}
+	return 0, false
 }
 
 // edited is how an instruction, at pc, is edited.

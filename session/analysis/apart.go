@@ -33,7 +33,7 @@ func (a *Analysis) apartNote(p *point) []string {
 			if r, ok := a.Graph.LedApart(o, view); ok {
 				from, to := a.Graph.Object(r.From).Type.Name, a.Graph.Object(o).Type.Name
 				return []string{fmt.Sprintf("%s leads to %s and does not count, for %s is of another structure; if it is meant to be of this one: `together %s, %s;`",
-					a.path(uint64(r.Addr)), a.Graph.Name(o), from, from, to)}
+					a.path(uint64(r.Addr), a.Hist.Now()), a.Graph.Name(o), from, from, to)}
 			}
 		}
 	}

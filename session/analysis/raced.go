@@ -35,7 +35,7 @@ func (a *Analysis) racedNote(r *faultloc.Result) []string {
 			if was := a.Hist.Op(before); before == 0 || was.Thread == op.Thread || !locked(was) || a.ordered(op) && a.ordered(was) || a.certain(before, t) {
 				continue
 			}
-			word := a.path(uint64(op.Addr))
+			word := a.path(uint64(op.Addr), a.Hist.Now())
 			if word == "" {
 				word = fmt.Sprintf("%#x", uint64(op.Addr))
 			}

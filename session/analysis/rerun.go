@@ -152,7 +152,7 @@ func (x *experiments) Edits(worth func(trace.Addr) int, suspected bool) (out []f
 		pc, calls := x.a.beyondHeaders(trace.Addr(s.PC), s.Site.Calls)
 		out = append(out, faultloc.Experiment{
 			PC: pc, Calls: calls, After: x.call.Time(s.Site.Effects), Times: s.Site.Times, Alike: s.Alike, Idle: s.Idle, Less: s.Less, Hides: s.Hides, Differs: s.Differs, Words: s.Words,
-			Edit: x.a.edit(&s), Before: func() (int, bool) { return x.before(s.Edit) },
+			Edit: x.a.edit(&s, x.call.Time(s.Site.Effects)), Before: func() (int, bool) { return x.before(s.Edit) },
 		})
 	}
 	return out
@@ -186,10 +186,13 @@ func (a *Analysis) beyondHeaders(pc trace.Addr, calls []uint64) (trace.Addr, []t
 }
 
 // edit is an edit in words.
-func (a *Analysis) edit(s *rerun.Edited) string {
+func (a *Analysis) edit(s *rerun.Edited, at mgpp.Timestamp) string {
 	switch s.Kind {
 	case replay.Place:
-		if from, to := a.path(s.Was), a.path(s.Is); from != "" && to != "" {
+		if from, to := a.path(s.Was, at), a.path(s.Is, at); from != "" && to != "" {
+			return "with " + to + " in place of " + from
+		}
+		if from, to := a.local(s.Site, s.Was), a.local(s.Site, s.Is); from != "" && to != "" {
 			return "with " + to + " in place of " + from
 		}
 		return "with another variable in place of one that it reads"
@@ -214,12 +217,26 @@ func (a *Analysis) edit(s *rerun.Edited) string {
 	case replay.Swap:
 		return "with its operands the other way round"
 	}
-	return "with " + a.number(s.Is) + " in place of " + a.number(s.Was)
+	return "with " + a.numberAt(s.Is, at) + " in place of " + a.numberAt(s.Was, at)
 }
 
-// path is the field at an address, "" if there is none.
-func (a *Analysis) path(addr uint64) string {
-	c, ok := locatorCells{a.Graph}.Cell(trace.Addr(addr), a.Hist.At(a.Hist.Now()))
+// local is the variable that lies at an address of the stack where an instruction was executed, "" if none is known to.
+func (a *Analysis) local(at *replay.Site, addr uint64) string {
+	f, bias, ok := a.Symbols.File(at.PC)
+	if !ok {
+		return ""
+	}
+	for _, v := range f.Variables(at.PC - bias) { // of the innermost scope first
+		if held, ok := at.Held(v.Loc.Reg); ok && v.Loc.Kind == objfile.LocRegOffset && held+uint64(v.Loc.Offset) == addr {
+			return v.Name
+		}
+	}
+	return ""
+}
+
+// path is the field at an address at a time, "" if there is none.
+func (a *Analysis) path(addr uint64, at mgpp.Timestamp) string {
+	c, ok := locatorCells{a.Graph}.Cell(trace.Addr(addr), a.Hist.At(at))
 	if !ok {
 		return ""
 	}

@@ -821,8 +821,11 @@ func (a *Analysis) during(s *faultloc.Suspect) string {
 }
 
 // number names what a register held: a node, or a number.
-func (a *Analysis) number(v uint64) string {
-	if name := a.nodeAt(v); name != "" {
+func (a *Analysis) number(v uint64) string { return a.numberAt(v, a.Hist.Now()) }
+
+// numberAt is number of what one held at a time.
+func (a *Analysis) numberAt(v uint64, at mgpp.Timestamp) string {
+	if name := a.nodeThen(v, at); name != "" {
 		return name
 	}
 	if v > 1<<32 && int64(v) > 0 {
@@ -832,11 +835,14 @@ func (a *Analysis) number(v uint64) string {
 }
 
 // nodeAt is the node to which an address leads, and how far behind its start; "" if it leads to none.
-func (a *Analysis) nodeAt(v uint64) string {
+func (a *Analysis) nodeAt(v uint64) string { return a.nodeThen(v, a.Hist.Now()) }
+
+// nodeThen is the node that was there at a time.
+func (a *Analysis) nodeThen(v uint64, at mgpp.Timestamp) string {
 	if v <= 1<<20 {
 		return ""
 	}
-	list := a.Graph.At(a.Hist.At(a.Hist.Now()), trace.Addr(v))
+	list := a.Graph.At(a.Hist.At(at), trace.Addr(v))
 	if len(list) == 0 {
 		return ""
 	}

@@ -15,7 +15,7 @@ import (
 type Outcome struct {
 	Differs int  // bytes that are others at the end
 	Words   int  // in how many words of eight bytes
-	Alike   bool // the same blocks were allocated and freed
+	Alike   bool // the same blocks were allocated and freed, or one was freed in place of another one, and nothing else changed
 	Less    bool // it did a part of what the call did, in the same order, and nothing else
 	More    bool // it did all of that, in the same order, and something beside
 	Idle    bool // it did nothing at all: that nothing is broken by what is left out says little
@@ -45,7 +45,25 @@ func (r *Rerun) judge(run *replay.Run) (o Outcome, ok bool) {
 		r.asked = true
 		r.twin = newTwin(r.p, r.call.From)
 	}
+	o.Alike = o.Alike || o.Differs == 0 && exchanged(lives(run), lives(r.was))
 	return o, r.twin != nil && r.twin.healthy(run.Effects)
+}
+
+// exchanged: they are the same, but for one block that was freed in place of another one.
+func exchanged(run, was [][2]uint64) bool {
+	if len(run) != len(was) {
+		return false
+	}
+	n := 0
+	for i := range run {
+		if run[i] == was[i] {
+			continue
+		}
+		if n++; run[i][0] != uint64(replay.Free) || was[i][0] != uint64(replay.Free) {
+			return false
+		}
+	}
+	return n == 1
 }
 
 // Stored: had operations of this call, which is not over, stored these bytes, or none where they are nil, the call would have come to its

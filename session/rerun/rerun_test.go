@@ -176,6 +176,26 @@ func TestAlike(t *testing.T) {
 	}
 }
 
+// TestExchanged: one block was freed in place of another one, and no more is different.
+func TestExchanged(t *testing.T) {
+	free, alloc := uint64(replay.Free), uint64(replay.Alloc)
+	was := [][2]uint64{{alloc, 1}, {free, 2}, {free, 3}}
+	for _, c := range []struct {
+		run  [][2]uint64
+		want bool
+	}{
+		{[][2]uint64{{alloc, 1}, {free, 4}, {free, 3}}, true},
+		{[][2]uint64{{alloc, 1}, {free, 2}, {free, 3}}, false},
+		{[][2]uint64{{alloc, 1}, {free, 3}, {free, 2}}, false},
+		{[][2]uint64{{alloc, 5}, {free, 2}, {free, 3}}, false},
+		{[][2]uint64{{alloc, 1}, {free, 4}}, false},
+	} {
+		if got := exchanged(c.run, was); got != c.want {
+			t.Errorf("%v: %t", c.run, got)
+		}
+	}
+}
+
 // TestLikely: a pointer that nobody has recorded leads first to what the call freed, then to where it wrote most.
 func TestLikely(t *testing.T) {
 	h := mgpp.New(mgpp.Options{})
