@@ -137,7 +137,7 @@ func (m *mining) prepare(ctx context.Context) error {
 		}
 		m.portray(base)
 	}
-	if heads := m.embedded(); len(heads) > 0 {
+	if heads := m.embedded(base); len(heads) > 0 {
 		for _, h := range heads {
 			m.head.directives = append(m.head.directives, h.embed())
 		}

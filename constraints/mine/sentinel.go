@@ -21,7 +21,7 @@ func (m *mining) sentinels(t *trial) (out []string) {
 			continue
 		}
 		if slices.ContainsFunc(t.spec.Types, func(n *check.NodeType) bool {
-			is := sameStruct(v.Type, n.Layout) || memberOf(v.Type, n.Layout, "") != "" && m.leadsNowhere(v)
+			is := sameStruct(v.Type, n.Layout) || len(membersOf(v.Type, n.Layout, "")) > 0 && m.leadsNowhere(v)
 			return is && !n.Array && m.pointsTo(t, n, v, 1)
 		}) {
 			out = append(out, fmt.Sprintf("nil ::%s;", v.Name))
@@ -55,16 +55,19 @@ func (h head) embed() string { return fmt.Sprintf("embed %s in %s at %s;", h.nod
 // null says that it stands for NULL, as at the leaves of a tree.
 func (h head) null() string { return fmt.Sprintf("nil %s.%s;", h.owner, h.at) }
 
-// embedded looks for such members.
-func (m *mining) embedded() []head {
+// embedded looks for such members. Of several of a type those are meant to which nodes point.
+func (m *mining) embedded(t *trial) []head {
 	var out []head
 	for _, node := range m.portraits {
 		for _, owner := range m.portraits {
 			if owner == node || m.head.given != "" || !slices.ContainsFunc(node.links, func(l *link) bool { return l.to[owner.name()] > 0 }) {
 				continue
 			}
-			if at := memberOf(node.typ.Layout, owner.typ.Layout, ""); at != "" {
-				out = append(out, head{node.name(), owner.name(), at})
+			all := membersOf(node.typ.Layout, owner.typ.Layout, "")
+			for _, at := range all {
+				if len(all) == 1 || m.leadInto(t, node.typ, owner.typ, at) {
+					out = append(out, head{node.name(), owner.name(), at})
+				}
 			}
 		}
 	}
@@ -100,24 +103,42 @@ func (m *mining) insteadOfNull(ctx context.Context, base *trial, h head) (*trial
 	return base, err
 }
 
-// memberOf is the path of the first member of a structure, at any depth, that is of a type;
-// "" if there is none.
-func memberOf(t, whole *types.Type, path string) string {
+// membersOf are the paths of the members of a structure, at any depth, that are of a type.
+func membersOf(t, whole *types.Type, path string) (out []string) {
 	if t == nil || whole == nil || strings.Count(path, ".") > maxNesting {
-		return ""
+		return nil
 	}
 	for _, m := range whole.Members {
-		if m.Type == nil || m.Type.Kind != types.Struct || m.Name == "" || internal(path+m.Name) {
-			continue
-		}
-		if sameStruct(t, m.Type) {
-			return path + m.Name
-		}
-		if at := memberOf(t, m.Type, path+m.Name+"."); at != "" {
-			return at
+		switch {
+		case m.Type == nil || m.Type.Kind != types.Struct || m.Name == "" || internal(path+m.Name):
+		case sameStruct(t, m.Type):
+			out = append(out, path+m.Name)
+		default:
+			out = append(out, membersOf(t, m.Type, path+m.Name+".")...)
 		}
 	}
-	return ""
+	return out[:min(len(out), maxEmbedded)]
+}
+
+// maxEmbedded bounds the members of a type of nodes that are looked at.
+const maxEmbedded = 4
+
+// leadInto reports whether nodes have pointers into a member of others.
+func (m *mining) leadInto(t *trial, node, owner *check.NodeType, member string) bool {
+	p, err := owner.Layout.Find(member)
+	if err != nil {
+		return false
+	}
+	t.graph.Advance()
+	for _, at := range times(m.looks) {
+		for _, o := range t.graph.Live(owner, at, nil) {
+			lo := t.graph.Object(o).Addr + trace.Addr(p.Offset)
+			if m.pointInto(t, node, at, lo, lo+trace.Addr(max(node.Layout.Size, 1))) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // ledTo declares the static objects into which nodes have pointers, as the heads of rings:
@@ -148,19 +169,20 @@ func leadsOn(t *types.Type) bool {
 // pointsTo reports whether nodes of a type have pointers into the first bytes of a static object.
 func (m *mining) pointsTo(t *trial, n *check.NodeType, v check.Variable, bytes int64) bool {
 	t.graph.Advance()
-	var nodes []graph.ObjID
 	lo := m.run.Bias + trace.Addr(v.Addr)
-	for _, at := range times(m.looks) {
-		view := m.run.History.At(at)
-		nodes = t.graph.Live(n, at, nodes[:0])
-		for _, o := range nodes {
-			for i := range n.Edges {
-				c := &n.Edges[i]
-				for e := range graph.Elems(c, t.graph.Size(o, at)) {
-					tgt := view.Target(t.graph.CellAddr(o, c, e), c.Coded)
-					if tgt.State != mgpp.Null && tgt.State != mgpp.Unwritten && lo <= trace.Addr(tgt.Value) && trace.Addr(tgt.Value) < lo+trace.Addr(bytes) {
-						return true
-					}
+	return slices.ContainsFunc(times(m.looks), func(at mgpp.Timestamp) bool { return m.pointInto(t, n, at, lo, lo+trace.Addr(bytes)) })
+}
+
+// pointInto reports whether nodes of a type have pointers to [lo, hi) at a time.
+func (m *mining) pointInto(t *trial, n *check.NodeType, at mgpp.Timestamp, lo, hi trace.Addr) bool {
+	view := m.run.History.At(at)
+	for _, o := range t.graph.Live(n, at, nil) {
+		for i := range n.Edges {
+			c := &n.Edges[i]
+			for e := range graph.Elems(c, t.graph.Size(o, at)) {
+				tgt := view.Target(t.graph.CellAddr(o, c, e), c.Coded)
+				if tgt.State != mgpp.Null && tgt.State != mgpp.Unwritten && lo <= trace.Addr(tgt.Value) && trace.Addr(tgt.Value) < hi {
+					return true
 				}
 			}
 		}

@@ -76,3 +76,39 @@ type item; type tree;
 		}
 	}
 }
+
+// TestLeadInto: of several members of the nodes' type those are meant to which nodes lead.
+func TestLeadInto(t *testing.T) {
+	const text = `struct item { struct item *left, *right; long key; }; struct tree { struct item spare, root, none; };
+type item; type tree;
+`
+	const tree, root, none, items = 0x1000, 0x1018, 0x1030, 0x2000
+	item := func(i uint64) uint64 { return items + 32*i }
+	w := graphtest.New(t, text)
+	w.Alloc("tree", tree, 72)
+	for i := range uint64(7) {
+		w.Alloc("item", trace.Addr(item(i)), 24)
+	}
+	w.Put(root, 8, item(0))
+	w.Put(root+8, 8, none)
+	w.Put(none, 8, none)
+	w.Put(none+8, 8, none)
+	for i := range uint64(7) {
+		left, right := uint64(none), uint64(none)
+		if i < 3 {
+			left, right = item(2*i+1), item(2*i+2)
+		}
+		w.Put(trace.Addr(item(i)), 8, left)
+		w.Put(trace.Addr(item(i)+8), 8, right)
+	}
+	m := mining{run: &Run{History: w.H}, looks: []moment{{at: w.H.Now()}}}
+	if got := membersOf(w.G.Spec().Types[0].Layout, w.G.Spec().Types[1].Layout, ""); len(got) != 3 {
+		t.Errorf("members %v", got)
+	}
+	base := &trial{run: m.run, graph: w.G, spec: w.G.Spec()}
+	for member, want := range map[string]bool{"spare": false, "none": true, "root": false} {
+		if got := m.leadInto(base, w.G.Spec().Types[0], w.G.Spec().Types[1], member); got != want {
+			t.Errorf("%s: %t", member, got)
+		}
+	}
+}
