@@ -777,9 +777,10 @@ func (m *maker) colours(s shape) {
 			}
 			bh.text = strings.ReplaceAll(bh.text, "BH", name)
 			bh.name = name
-			b := m.compare(fmt.Sprintf("black %s %d", f.name, black), fmt.Sprintf("all ways down meet as many nodes with %s %s", f.name, f.text(black)), "",
-				fmt.Sprintf("(X.%s).%s", ptrs[0], name), "==", fmt.Sprintf("(X.%s).%s", ptrs[1], name), 0).with(bh)
-			b.need = 2
+			words, left, right := fmt.Sprintf("all ways down meet as many nodes with %s %s", f.name, f.text(black)), fmt.Sprintf("(X.%s).%s", ptrs[0], name), fmt.Sprintf("(X.%s).%s", ptrs[1], name)
+			below := fmt.Sprintf("black below %s %d", f.name, black) // a root may be a dummy, on one side of which the tree hangs
+			m.compare(below, words+", but from a root", "X.ISROOT == FALSE", left, "==", right, 0).with(bh).need = 2
+			m.compare(fmt.Sprintf("black %s %d", f.name, black), words, "", left, "==", right, 0).with(bh).because(below).need = 2
 		}
 	}
 }

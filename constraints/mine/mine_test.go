@@ -857,3 +857,24 @@ func TestHalfATree(t *testing.T) {
 		}
 	}
 }
+
+// TestBlackBelow: that all ways down meet as many black nodes is said of all nodes, or where a dummy is above the root, of those below.
+func TestBlackBelow(t *testing.T) {
+	color := &field{name: "color", typ: &types.Type{Kind: types.Int, Size: 4}, values: map[int64]int{0: 3, 1: 4}}
+	for want, held := range map[string][]string{
+		"T X;  (X.left).BH == (X.right).BH;":                      {"T black color 0", "T black below color 0"},
+		"T X;  X.ISROOT == FALSE => (X.left).BH == (X.right).BH;": {"T black below color 0"},
+	} {
+		m := maker{portrait: &portrait{typ: &check.NodeType{Name: "T"}, fields: []*field{color}}, name: "T"}
+		m.colours(shape{kind: tree, links: []*link{{name: "left", count: 1}, {name: "right", count: 1}}})
+		m.out = slices.DeleteFunc(m.out, func(c *candidate) bool { return !slices.Contains(held, c.key) })
+		for _, c := range m.out {
+			c.Stated = true
+		}
+		var r Result
+		(&mining{base: readBase(nil)}).prune(m.out, &r)
+		if len(r.Facts) != 1 || r.Facts[0].Text != want {
+			t.Errorf("%v, want %s", r.Facts, want)
+		}
+	}
+}
