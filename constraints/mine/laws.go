@@ -71,20 +71,25 @@ func (m *maker) structure(s shape, globals []global, others []*portrait) {
 			}
 			heads = append(heads, l.name)
 			m.endsOf(h, l)
-			if s.kind == tree {
-				m.ends("root "+h.name()+"."+l.name, fmt.Sprintf("each root hangs on the %s of a %s", l.name, h.name()),
+			if s.kind == tree && m.atEnds(h, l, false) {
+				m.ends(h, "root "+h.name()+"."+l.name, fmt.Sprintf("each root hangs on the %s of a %s", l.name, h.name()),
 					fmt.Sprintf("forall %s X; exists %s H;  X.ISROOT == TRUE => H.%s == X;", m.name, h.name(), l.name))
 			}
-			if list {
-				m.ends("last "+h.name()+"."+l.name, fmt.Sprintf("each last one hangs on the %s of a %s", l.name, h.name()),
+			if list && m.atEnds(h, l, true) {
+				m.ends(h, "last "+h.name()+"."+l.name, fmt.Sprintf("each last one hangs on the %s of a %s", l.name, h.name()),
 					fmt.Sprintf("forall %s X; exists %s H;  X.ISLEAF == TRUE => H.%s == X;", m.name, h.name(), l.name))
 			}
 		}
 		if s.kind == tree {
-			m.twoHeads(h.name(), heads)
+			m.twoHeads(h, heads)
 		}
 		m.bothEnds(s, h.name()+".", h.name()+" X;  ", "X.", heads)
 	}
+}
+
+// atEnds: what the pointer of a head leads to was always a root, or the last one of its list. What leads anywhere may lead there by chance.
+func (m *maker) atEnds(h *portrait, l *link, last bool) bool {
+	return h.alone || m.toEnds == nil || m.toEnds(h, l, last)
 }
 
 // endsOf: what a head leads to begins a list, or ends it. Of a pointer that many nodes do not have that would be an accident.
@@ -168,13 +173,14 @@ const maxAlike = 16
 const maxHeads = 6
 
 // twoHeads: each root hangs on one of two pointers, as where nodes go from one list to another.
-func (m *maker) twoHeads(owner string, heads []string) {
+func (m *maker) twoHeads(h *portrait, heads []string) {
+	owner := h.name()
 	single := func(l string) string { return m.name + " root " + owner + "." + l }
 	heads = heads[:min(len(heads), maxHeads)]
 	for i, a := range heads {
 		for _, b := range heads[i+1:] {
 			pair := "root " + owner + "." + a + " " + b
-			m.ends(pair, fmt.Sprintf("each root hangs on the %s or the %s of a %s", a, b, owner),
+			m.ends(h, pair, fmt.Sprintf("each root hangs on the %s or the %s of a %s", a, b, owner),
 				fmt.Sprintf("forall %s X; exists %s H;  X.ISROOT == TRUE => H.%s == X or H.%s == X;", m.name, owner, a, b))
 			for _, c := range m.out {
 				if c.key == single(a) || c.key == single(b) {
@@ -189,7 +195,14 @@ func (m *maker) twoHeads(owner string, heads []string) {
 // but there are many that it could be: one will do that was seen in several states.
 func (m *maker) end(key, words, formula string) { m.add(key, words, formula).atEnd(5) }
 
-func (m *maker) ends(key, words, text string) { m.say(key, words, m.qualified(text)).atEnd(5) }
+// ends makes one of which it is a node of another type that leads there. Where there are several of these one of them may do so by chance, and
+// the one node is not enough.
+func (m *maker) ends(h *portrait, key, words, text string) {
+	c := m.say(key, words, m.qualified(text))
+	if c.atEnd(5); !h.alone {
+		c.need = 4
+	}
+}
 
 func (c *candidate) atEnd(states int) { c.need, c.states = 1, states }
 
@@ -269,8 +282,8 @@ func (m *maker) alive(own []*link) {
 			m.add(key, words, unless).several(8, m.portrait)
 			continue
 		}
-		m.add(key+" null", words, unless).several(8, m.portrait) // of an owner that is there alone few moments are looked at
-		m.add(key, words, there).because("nonnull "+l.name, key+" null").several(8, m.portrait)
+		m.add(key+" null", words, unless).several(8, m.portrait)
+		m.add(key, words, there).because("nonnull "+l.name, key+" null").need = 8
 	}
 }
 

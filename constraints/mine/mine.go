@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	"mgtrace/constraints/check"
+	"mgtrace/constraints/graph"
+	"mgtrace/mgpp"
+	"mgtrace/trace"
 )
 
 // Result is what was found.
@@ -407,6 +410,7 @@ func (m *mining) laws(ctx context.Context) error {
 		if slices.Contains(m.head.together, mk.name) {
 			mk.edgesAre(s)
 		}
+		mk.toEnds = func(h *portrait, l *link, last bool) bool { return m.leadsToEnds(base, h.typ, l.name, p.typ, last) }
 		mk.laws(s, m.globals, m.portraits)
 		tables := tablesOf(p.typ, base.spec.Types)
 		for _, a := range tables {
@@ -435,6 +439,37 @@ func (m *mining) laws(ctx context.Context) error {
 	m.tried = true
 	m.final = m.quiet
 	return nil
+}
+
+// leadsToEnds reports whether a pointer of one type led to nodes of another without edges into them, or out of them, whenever the run was looked at.
+func (m *mining) leadsToEnds(t *trial, owner *check.NodeType, field string, node *check.NodeType, last bool) bool {
+	i := slices.IndexFunc(owner.Edges, func(c check.EdgeCell) bool { return c.Name == field })
+	if i < 0 {
+		return true
+	}
+	t.graph.Advance()
+	among := func(e graph.Edge) bool {
+		return t.graph.Object(e.From).Type == node && t.graph.Object(e.To).Type == node
+	}
+	for _, at := range times(m.looks) {
+		v := m.run.History.At(at)
+		for _, o := range t.graph.Live(owner, at, nil) {
+			to := v.Target(t.graph.CellAddr(o, &owner.Edges[i], 0), owner.Edges[i].Coded)
+			if to.State != mgpp.Points {
+				continue
+			}
+			for _, x := range t.graph.At(v, trace.Addr(to.Value)) {
+				beside := t.graph.In(v, x)
+				if last {
+					beside = t.graph.Out(v, x)
+				}
+				if t.graph.Object(x).Type == node && slices.ContainsFunc(beside, among) {
+					return false
+				}
+			}
+		}
+	}
+	return true
 }
 
 // different leaves of candidates that two templates make in the same words the first.

@@ -878,3 +878,64 @@ func TestBlackBelow(t *testing.T) {
 		}
 	}
 }
+
+// TestEnds: that the end of a list hangs on one of several nodes of another type is told where all that these lead to are ends, and of several
+// ends. Of an owner that is there alone one will do.
+func TestEnds(t *testing.T) {
+	item, head := &check.NodeType{Name: "item"}, &check.NodeType{Name: "head"}
+	list := shape{kind: tree, links: []*link{{name: "next", count: 1}}}
+	for _, c := range []struct {
+		alone, ends bool
+		need        int // 0: it is not told
+	}{{true, false, 1}, {false, false, 0}, {false, true, 4}} {
+		h := &portrait{typ: head, alone: c.alone, links: []*link{{name: "last", count: 1, to: map[string]int{"item": 3}}}}
+		m := newMaker(&portrait{typ: item})
+		m.toEnds = func(*portrait, *link, bool) bool { return c.ends }
+		m.structure(list, nil, []*portrait{h})
+		need := 0
+		for _, x := range m.out {
+			if x.key == "item last head.last" {
+				need = x.need
+			}
+		}
+		if need != c.need {
+			t.Errorf("alone %t, ends %t: %d nodes, want %d", c.alone, c.ends, need, c.need)
+		}
+	}
+}
+
+// TestLeadsToEnds: a pointer to the last of each list leads to ends, and one into the middle of a list does not.
+func TestLeadsToEnds(t *testing.T) {
+	w := graphtest.New(t, "struct item { struct item *next; }; struct head { struct item *first, *last, *some; };\ntype item; type head;\n")
+	for i := range trace.Addr(3) {
+		w.Alloc("item", 0x1000+16*i, 8)
+	}
+	w.Alloc("head", 0x2000, 24)
+	for _, p := range [][2]uint64{{0x1000, 0x1010}, {0x1010, 0x1020}, {0x2000, 0x1000}, {0x2008, 0x1020}, {0x2010, 0x1010}} {
+		w.Put(trace.Addr(p[0]), 8, p[1])
+	}
+	m := mining{run: &Run{History: w.H}, looks: []moment{{at: w.H.Now()}}}
+	base, item, head := &trial{run: m.run, graph: w.G}, w.G.Spec().Types[0], w.G.Spec().Types[1]
+	for field, want := range map[string][2]bool{"first": {true, false}, "last": {false, true}, "some": {false, false}} {
+		for i, last := range []bool{false, true} {
+			if got := m.leadsToEnds(base, head, field, item, last); got != want[i] {
+				t.Errorf("%s, last %t: %t", field, last, got)
+			}
+		}
+	}
+}
+
+// TestAliveAlone: of the one owner it is told by states that what it leads to is alive or NULL; that it is never NULL takes more nodes.
+func TestAliveAlone(t *testing.T) {
+	for _, alone := range []bool{false, true} {
+		m := newMaker(&portrait{typ: &check.NodeType{Name: "head"}, alone: alone, links: []*link{{name: "first", count: 1, edge: true, set: 9, to: map[string]int{"item": 9}}}})
+		m.alive(nil)
+		need := map[string]int{}
+		for _, c := range m.out {
+			need[c.key] = c.need
+		}
+		if want := map[bool]int{false: 8, true: 1}[alone]; need["head alive first"] != 8 || need["head alive first null"] != want {
+			t.Errorf("alone %t: %v", alone, need)
+		}
+	}
+}

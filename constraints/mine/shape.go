@@ -12,7 +12,9 @@ type maker struct {
 	name  string
 	edges string // the fields that degrees and paths are about, where other types' edges count too; "": all
 	out   []*candidate
-	long  []string // arrays that have too many elements for laws of these to be tried
+	// toEnds says whether a pointer of a head's led to roots alone, or the last ones of lists, whenever the run was looked at. nil: it is not asked.
+	toEnds func(h *portrait, l *link, last bool) bool
+	long   []string // arrays that have too many elements for laws of these to be tried
 }
 
 func newMaker(p *portrait) *maker { return &maker{portrait: p, name: p.typ.Name} }
