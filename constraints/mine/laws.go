@@ -71,12 +71,12 @@ func (m *maker) structure(s shape, globals []global, others []*portrait) {
 			}
 			heads = append(heads, l.name)
 			m.endsOf(h, l)
-			if s.kind == tree && m.atEnds(h, l, false) {
-				m.ends(h, "root "+h.name()+"."+l.name, fmt.Sprintf("each root hangs on the %s of a %s", l.name, h.name()),
+			if s.kind == tree {
+				m.ends(h, m.atEnds(h, l, false), "root "+h.name()+"."+l.name, fmt.Sprintf("each root hangs on the %s of a %s", l.name, h.name()),
 					fmt.Sprintf("forall %s X; exists %s H;  X.ISROOT == TRUE => H.%s == X;", m.name, h.name(), l.name))
 			}
-			if list && m.atEnds(h, l, true) {
-				m.ends(h, "last "+h.name()+"."+l.name, fmt.Sprintf("each last one hangs on the %s of a %s", l.name, h.name()),
+			if list {
+				m.ends(h, m.atEnds(h, l, true), "last "+h.name()+"."+l.name, fmt.Sprintf("each last one hangs on the %s of a %s", l.name, h.name()),
 					fmt.Sprintf("forall %s X; exists %s H;  X.ISLEAF == TRUE => H.%s == X;", m.name, h.name(), l.name))
 			}
 		}
@@ -180,7 +180,7 @@ func (m *maker) twoHeads(h *portrait, heads []string) {
 	for i, a := range heads {
 		for _, b := range heads[i+1:] {
 			pair := "root " + owner + "." + a + " " + b
-			m.ends(h, pair, fmt.Sprintf("each root hangs on the %s or the %s of a %s", a, b, owner),
+			m.ends(h, true, pair, fmt.Sprintf("each root hangs on the %s or the %s of a %s", a, b, owner),
 				fmt.Sprintf("forall %s X; exists %s H;  X.ISROOT == TRUE => H.%s == X or H.%s == X;", m.name, owner, a, b))
 			for _, c := range m.out {
 				if c.key == single(a) || c.key == single(b) {
@@ -196,11 +196,15 @@ func (m *maker) twoHeads(h *portrait, heads []string) {
 func (m *maker) end(key, words, formula string) { m.add(key, words, formula).atEnd(5) }
 
 // ends makes one of which it is a node of another type that leads there. Where there are several of these one of them may do so by chance, and
-// the one node is not enough.
-func (m *maker) ends(h *portrait, key, words, text string) {
+// the one node is not enough; less so if they lead to others as well.
+func (m *maker) ends(h *portrait, only bool, key, words, text string) {
 	c := m.say(key, words, m.qualified(text))
-	if c.atEnd(5); !h.alone {
+	switch c.atEnd(5); {
+	case h.alone:
+	case only:
 		c.need = 4
+	default:
+		c.need = 16
 	}
 }
 

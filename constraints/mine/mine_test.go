@@ -879,15 +879,15 @@ func TestBlackBelow(t *testing.T) {
 	}
 }
 
-// TestEnds: that the end of a list hangs on one of several nodes of another type is told where all that these lead to are ends, and of several
-// ends. Of an owner that is there alone one will do.
+// TestEnds: that the end of a list hangs on one of several nodes of another type is told of several ends, and of many where these lead to other
+// nodes as well. Of an owner that is there alone one will do.
 func TestEnds(t *testing.T) {
 	item, head := &check.NodeType{Name: "item"}, &check.NodeType{Name: "head"}
 	list := shape{kind: tree, links: []*link{{name: "next", count: 1}}}
 	for _, c := range []struct {
 		alone, ends bool
-		need        int // 0: it is not told
-	}{{true, false, 1}, {false, false, 0}, {false, true, 4}} {
+		need        int
+	}{{true, false, 1}, {false, false, 16}, {false, true, 4}} {
 		h := &portrait{typ: head, alone: c.alone, links: []*link{{name: "last", count: 1, to: map[string]int{"item": 3}}}}
 		m := newMaker(&portrait{typ: item})
 		m.toEnds = func(*portrait, *link, bool) bool { return c.ends }
