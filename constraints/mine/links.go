@@ -24,7 +24,11 @@ func (m *maker) aside(s shape) {
 		m.add("acyclic "+p.name, "there is no cycle over "+p.name, fmt.Sprintf("X ->>(%s) Y => Y !->>(%s) X", p.name, p.name))
 		m.add("forest "+p.name, "at most one "+p.name+" leads to a node", fmt.Sprintf("X.INDEGREE(%s) <= 1", p.name))
 		if !p.array { // an array's name is its place, which lies in its own node
-			m.add("self "+p.name, p.name+" leads to its own node", fmt.Sprintf("X.%s == X", p.name)).because("forest "+p.name, "nonnull "+p.name, "back "+p.name+" "+p.name)
+			own := fmt.Sprintf("X.%s == X", p.name)
+			if p.null > 0 {
+				own = fmt.Sprintf("X.%s != NULL => %s", p.name, own)
+			}
+			m.add("self "+p.name, p.name+" leads to its own node", own).because("forest "+p.name, "nonnull "+p.name, "back "+p.name+" "+p.name)
 		}
 		for _, q := range m.own() {
 			if !slices.Contains(s.backs, q) { // of an edge as well: what else hangs on it may have no way back, as a list of spare nodes

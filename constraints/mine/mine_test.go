@@ -939,3 +939,14 @@ func TestAliveAlone(t *testing.T) {
 		}
 	}
 }
+
+// TestSelf: a pointer that leads into its own node, or nowhere, as a slab's list of what is free in it.
+func TestSelf(t *testing.T) {
+	for null, want := range map[int]string{0: "T X;  X.free == X;", 3: "T X;  X.free != NULL => X.free == X;"} {
+		m := newMaker(&portrait{typ: &check.NodeType{Name: "T"}, links: []*link{{name: "free", count: 1, edge: true, set: 5, self: 5, null: null, to: map[string]int{"T": 5}}}})
+		m.aside(shape{kind: tree})
+		if !slices.ContainsFunc(m.out, func(c *candidate) bool { return c.key == "T self free" && c.Text == want }) {
+			t.Errorf("%d are NULL: not %s", null, want)
+		}
+	}
+}
