@@ -52,3 +52,26 @@ func TestEnded(t *testing.T) {
 		t.Errorf("whole again, and found %q", got)
 	}
 }
+
+// So (X.f).EXISTS is false of it, which a pointer without a type into a node that lives is not.
+func TestEndedExists(t *testing.T) {
+	w := newWorld(t, "struct link { struct link *next; char *text; }; type link; next: link X;  (X.next).EXISTS == TRUE; text: link X;  (X.text).EXISTS == TRUE;")
+	w.g = graph.New(w.spec, w.h, owned{w}, graph.Options{})
+	w.c = eval.NewChecker(w.spec, w.h, w.g, eval.Options{})
+	a, b := w.alloc("link", 24, true), w.alloc("link", 24, true)
+	for _, x := range [][2]trace.Addr{{a, b}, {b, a}} {
+		w.put4(x[0]+16, 1)
+		w.put8(x[0], uint64(x[1]))
+		w.put8(x[0]+8, uint64(x[1]+8))
+	}
+	if got := w.lines(w.all()); len(got) > 0 {
+		t.Errorf("both live, and found %q", got)
+	}
+	w.put4(b+16, 0)
+	if got, want := w.lines(w.all()), []string{
+		"next X=link#1: (X.next).EXISTS == TRUE is false",
+		"text X=link#1: (X.text).EXISTS == TRUE is false",
+	}; !slices.Equal(got, want) {
+		t.Errorf("one has ended: %q, want %q", got, want)
+	}
+}

@@ -442,6 +442,15 @@ func (e *env) expired(p value) bool {
 // ended returns the object of a block to which a pointer leads, if that has ended and the
 // block lives on; 0 otherwise.
 func (e *env) ended(p value) graph.ObjID {
+	if o := e.former(p); o != 0 && !e.g.Alive(o, e.t) {
+		return o
+	}
+	return 0
+}
+
+// former returns the object of a block to which a pointer leads without being one to it: another type's, or one that has ended
+// and whose block lives on; 0 if there was none by then.
+func (e *env) former(p value) graph.ObjID {
 	if p.tgt != mgpp.Points || p.obj != 0 {
 		return 0
 	}
@@ -482,7 +491,7 @@ func (e *env) recordTarget(p value) {
 		e.rec.dep(Dep{Kind: DepLife, Obj: p.obj})
 	case p.node != 0:
 		e.rec.dep(Dep{Kind: DepLife, Node: p.node})
-		if o := e.ended(p); o != 0 { // before its block, and that is why it is not led to
+		if o := e.former(p); o != 0 { // it may end before its block, and not be led to then
 			e.rec.dep(Dep{Kind: DepLife, Obj: o})
 		}
 	}

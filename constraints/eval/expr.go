@@ -376,7 +376,7 @@ func (e *env) exists(x *check.Builtin) value {
 	if !p.defined() || p.kind != pointer {
 		return truth(false)
 	}
-	return truth(p.tgt == mgpp.Points || p.obj != 0 || e.spares(p))
+	return truth(p.obj != 0 || p.tgt == mgpp.Points && e.ended(p) == 0 || e.spares(p))
 }
 
 // dangling counts the edge cells of o that hold something else than an edge or
