@@ -189,6 +189,30 @@ func TestDestroyed(t *testing.T) {
 	}
 }
 
+// A pointer to what has ended in a block that lives on says what that was.
+func TestDestroyedTarget(t *testing.T) {
+	w := graphtest.New(t, kinds)
+	g := graph.New(w.G.Spec(), w.H, shared{w.G.Spec()}, graph.Options{})
+	w.Alloc("node", 0x1000, 16+nodeSize)
+	w.Alloc("node", 0x2000, 16+nodeSize)
+	w.Put(0x1008, 4, 1)
+	w.Put(0x2008, 4, 1)
+	w.Put(0x1010+nextAt, 8, 0x2010)
+	w.Put(0x2008, 4, 0)
+	g.Advance()
+	next := func(at mgpp.Timestamp) string {
+		for _, f := range describe.Fields(g, w.H.At(at), 1) {
+			if f.Path == "next" {
+				return f.Text
+			}
+		}
+		return "none"
+	}
+	if before, after := next(w.H.Now()-1), next(w.H.Now()); before != "node#2" || after != "0x2010 (destroyed node#2)" {
+		t.Errorf("%s, and then %s", before, after)
+	}
+}
+
 // TestLargeArray: a table of a million entries is described by its first ones.
 func TestLargeArray(t *testing.T) {
 	w := graphtest.New(t, kinds)

@@ -214,6 +214,11 @@ func pointer(g *graph.Graph, v mgpp.View, o graph.ObjID, f *Field) {
 	}
 	f.Target = g.Resolve(v.Time(), tgt, f.Type.Elem, g.Object(o).Type)
 	f.Text = Target(g, tgt, f.Target)
+	if f.Target == 0 && tgt.State == mgpp.Points {
+		if o := g.FormerAt(tgt.Node, tgt.Value); o != 0 && g.Object(o).Birth <= v.Time() && !g.Alive(o, v.Time()) {
+			f.Text += " (destroyed " + g.Name(o) + ")"
+		}
+	}
 }
 
 // CodedAs says how the edge cell of an object at addr holds its pointer.

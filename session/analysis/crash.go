@@ -33,10 +33,9 @@ func (a *Analysis) crashed() (c report.CPoint, ok bool) {
 	if a.died.aborted && !slices.ContainsFunc(res.Suspects, func(s faultloc.Suspect) bool { return s.Kind != faultloc.Died }) {
 		return c, false // where it aborted is told in any case
 	}
-	for i := range res.Suspects {
-		s := a.suspect(i+1, &res.Suspects[i], p.time)
-		s.Contributes = []string{report.Crash}
-		c.Suspects = append(c.Suspects, s)
+	_, c.Suspects = a.inWords(res.Suspects, p.time)
+	for i := range c.Suspects {
+		c.Suspects[i].Contributes = []string{report.Crash}
 	}
 	return c, len(c.Suspects) > 0
 }

@@ -198,6 +198,29 @@ func (a *Analysis) values(o graph.ObjID, v mgpp.View) report.NodeValues {
 	return n
 }
 
+// inWords turns suspects of the fault locator into words. A statement that a library did several things for is named once, for the first.
+func (a *Analysis) inWords(suspects []faultloc.Suspect, at mgpp.Timestamp) (kept []faultloc.Suspect, words []report.Suspect) {
+	type statement struct {
+		path    string
+		line    int
+		changes bool // or passes on what a change stored
+	}
+	asked := map[statement]bool{} // whether a library has done it
+	for i := range suspects {
+		s := a.suspect(len(kept)+1, &suspects[i], at)
+		best := suspects[i].Best()
+		is := statement{s.Path, s.Line, suspects[i].Kind == faultloc.Wrote || best != nil && best.Kind == faultloc.Passed}
+		f, _, _ := a.Symbols.Where(suspects[i].PC)
+		moved := f.File != s.Path || f.Line != s.Line
+		if before, named := asked[is]; named && (before || moved) {
+			continue
+		}
+		asked[is] = asked[is] || moved
+		kept, words = append(kept, suspects[i]), append(words, s)
+	}
+	return kept, words
+}
+
 // suspect turns a suspect of the fault locator into words, for what is broken at a time.
 func (a *Analysis) suspect(rank int, s *faultloc.Suspect, at mgpp.Timestamp) report.Suspect {
 	if s.Inner != nil {
@@ -221,7 +244,11 @@ func (a *Analysis) suspect(rank int, s *faultloc.Suspect, at mgpp.Timestamp) rep
 			stack = a.ledTo(a.died.thread, a.Hist.Now(), s.PC)
 		}
 	}
-	out := a.Statement(s.PC, stack)
+	own := a.asked(s.PC, stack)
+	out := a.Statement(own, stack)
+	if f, _, _ := a.Symbols.Where(s.PC); own != s.PC && f.File == "" {
+		out.Within = append([]report.Place{{File: a.Symbols.Address(s.PC), Function: f.Function}}, out.Within...)
+	}
 	out.Rank, out.Kind, out.Operations = rank, string(s.Kind), len(s.Operations)
 	if s.Operation > 0 && s.Kind != faultloc.Decided {
 		out.Timestamp = uint64(s.Operation)
@@ -281,6 +308,17 @@ func (a *Analysis) suspect(rank int, s *faultloc.Suspect, at mgpp.Timestamp) rep
 		out.Evidence = append(out.Evidence, out.Also[len(out.Also)-1])
 	}
 	return out
+}
+
+// asked is the user's own statement that had a library do what it did at pc, if that is in a library and the stack of calls tells it.
+func (a *Analysis) asked(pc trace.Addr, stack []trace.Addr) trace.Addr {
+	if len(stack) == 0 || !a.Symbols.Library(pc) {
+		return pc
+	}
+	if own := a.Symbols.Own(stack); !a.Symbols.Library(own) {
+		return own
+	}
+	return pc
 }
 
 // besidePlace is the statement that is named beside a suspect: where a call of its function is meant, that call, if it is known which one

@@ -116,10 +116,7 @@ func (a *Analysis) locate(c *report.CPoint, p *point) {
 	if a.begins != nil {
 		res.Suspects = slices.DeleteFunc(res.Suspects, func(s faultloc.Suspect) bool { return a.older(&s) })
 	}
-	p.suspects = res.Suspects
-	for i := range res.Suspects {
-		c.Suspects = append(c.Suspects, a.suspect(i+1, &res.Suspects[i], p.time))
-	}
+	p.suspects, c.Suspects = a.inWords(res.Suspects, p.time)
 	if len(res.Suspects) > 0 {
 		out, ok := a.takenOut(&res.Suspects[0], p.time)
 		if ok && !slices.ContainsFunc(c.Suspects, func(s report.Suspect) bool { return s.Path == out.Path && s.Line == out.Line }) {
