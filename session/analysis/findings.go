@@ -381,7 +381,7 @@ func (a *Analysis) afterReturn(s *faultloc.Suspect, out *report.Suspect, to mgpp
 }
 
 // ledTo returns the stack of calls from which a thread came to an instruction at a time, as far as
-// that is certain: those that the watched function that was open can have made.
+// that is certain: those that the watched function that was open can have made. Where one on the way is not, some may be missing.
 func (a *Analysis) ledTo(thread trace.ThreadID, t mgpp.Timestamp, pc trace.Addr) []trace.Addr {
 	k, entry, ok := a.openAt(thread, t)
 	if !ok || pc == 0 {
@@ -391,7 +391,7 @@ func (a *Analysis) ledTo(thread trace.ThreadID, t mgpp.Timestamp, pc trace.Addr)
 	if among := a.ranAmong(k, t, entry, pc); len(among) > len(calls) {
 		calls = among
 	}
-	return append([]trace.Addr{pc + 1}, calls...)
+	return slices.Concat([]trace.Addr{pc + 1}, calls, a.callers.Around(entry, pc, calls))
 }
 
 // openAt is the call of a watched function that was open in a thread, and the function's entry.

@@ -7,8 +7,9 @@
 // was done while insert was open, and all that insert can lead to has one call of the
 // instruction's function, it was that one.
 //
-// Where there are several, [Graph.Among] asks what else the thread did in that call. Of a library without
-// source [Graph.Into] tells the lines of the program from which it may have come there.
+// Where there are several, [Graph.Among] asks what else the thread did in that call, and [Graph.Around] with
+// which calls, further out, all ways there begin. Of a library without source [Graph.Into] tells the lines of the
+// program from which it may have come there.
 //
 // What can be called is read off the machine code: direct calls, and functions whose address
 // is taken there, since who gets it may call them. A call or a jump through a
