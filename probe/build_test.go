@@ -351,6 +351,19 @@ func TestCPlusPlus(t *testing.T) {
 	}
 }
 
+// TestStackBytes: containers whose functions were not inlined are a dozen calls away from the operators; nothing else is.
+func TestStackBytes(t *testing.T) {
+	for _, test := range []struct {
+		source, flag string
+		want         int
+	}{{"lists.cc", "-O0", 1024}, {"lists.cc", "-O2", 512}, {"shapes.c", "-O0", 512}} {
+		p := build(t, Request{}, Options{}, compile(t, test.source, "-g", test.flag))
+		if got := p.StackBytes(); got != test.want {
+			t.Errorf("%s %s: %d bytes, want %d", test.source, test.flag, got, test.want)
+		}
+	}
+}
+
 // TestPlain: the C++ library's operators keep no books, those that a program has of its
 // own may, and so may all in a program that malloc is a part of.
 func TestPlain(t *testing.T) {

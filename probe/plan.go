@@ -82,6 +82,7 @@ type Plan struct {
 	Landings   []Site
 	Behind     []Site // those of them that only calls of functions want that are Beside
 	Stacks     []Site // stores, and calls of writers, before which the stack is wanted
+	templates  bool   // see StackBytes
 	Globals    []Global
 	Inlined    map[trace.FuncID][]Instance // of watched functions
 	Ends       []End

@@ -18,20 +18,25 @@ import (
 
 // StackBytes is how much of a stack is to be captured by default. A few calls tell the
 // type of what is allocated; but templates of the C++ library, where their stores are of
-// interest, call one another a dozen deep.
+// interest or they have not been inlined, call one another a dozen deep.
 func (p *Plan) StackBytes() int {
-	if len(p.Stacks) > 0 {
+	if len(p.Stacks) > 0 || p.templates {
 		return 1024
 	}
 	return 512
 }
 
+// allocatorTemplate begins the name, as linked, of what each container of the C++ library allocates and frees by, where that was not
+// inlined: a function of std::allocator_traits<…>.
+const allocatorTemplate = "_ZNSt16allocator_traitsI"
+
 // planStacks finds these stores, and the calls of functions that may write in bulk.
 func (b *builder) planStacks(image int) {
+	file := b.plan.Images[image].File
+	b.plan.templates = b.plan.templates || len(file.FuncsLinked(func(linkage string) bool { return strings.HasPrefix(linkage, allocatorTemplate) })) > 0
 	if len(b.request.Stacks) == 0 {
 		return
 	}
-	file := b.plan.Images[image].File
 	about := b.funcsAbout(file)
 	var code [][2]uint64
 	for _, fn := range about {
