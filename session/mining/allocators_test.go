@@ -45,9 +45,9 @@ func TestOnlyType(t *testing.T) {
 		others func() []proposal
 		want   string // in the error
 	}{
-		{[]proposal{{"node", 3}}, nil, ""},
-		{[]proposal{{"node", 3}, {"list", 1}}, nil, "3 node, 1 list"},
-		{nil, lists(proposal{"Process", 55}, proposal{"Vector", 1}), "with --type NAME (repeatable): 55 Process, 1 Vector"},
+		{[]proposal{{name: "node", count: 3}}, nil, ""},
+		{[]proposal{{name: "node", count: 3}, {name: "list", count: 1}}, nil, "3 node, 1 list"},
+		{nil, lists(proposal{name: "Process", count: 55}, proposal{name: "Vector", count: 1}), "with --type NAME (repeatable): 55 Process, 1 Vector"},
 		{nil, lists(), "tell --alloc"},
 	} {
 		names, err := onlyType(c.of, c.others, &symbol.Table{})

@@ -86,7 +86,7 @@ func ofOneBase(all []proposal, p check.Program) []proposal {
 			n += a.count
 		}
 		if b := classNamed(name, p); common && b != nil && recursive(b) {
-			return []proposal{{name, n}}
+			return []proposal{{name: name, count: n}}
 		}
 	}
 	return all

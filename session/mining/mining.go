@@ -181,6 +181,14 @@ func recursive(t *types.Type) bool {
 	return t.HasMembers() && slices.ContainsFunc(t.PointerFields(), func(s types.Scalar) bool { return typing.Within(s.Type.Elem, t) })
 }
 
+// linked: a structure that is recursive by itself, and not by the header of a container of the C++ library in it, which leads to itself where
+// that is empty, or by what std::enable_shared_from_this has.
+func linked(t *types.Type) bool {
+	return t.HasMembers() && slices.ContainsFunc(t.PointerFields(), func(s types.Scalar) bool {
+		return typing.Within(s.Type.Elem, t) && !typing.Library(s.Type.Elem) && !strings.HasSuffix(s.Path, "_M_weak_this")
+	})
+}
+
 // Options say what of a recording is looked at.
 type Options struct {
 	Types      []string // of nodes; none: the one that the run allocates
@@ -222,16 +230,18 @@ func Propose(ctx context.Context, rec *recording.Recording, o Options) (*mine.Re
 		return nil, fmt.Errorf("the run was not healthy: %s at %s:%d; mgtrace run ./prog tells more", f[0].Kind, symbol.Short(at.File), at.Line)
 	}
 	finder := evidence.NewFinder(rec.Symbols.Sources.Line)
+	all := func() []proposal { return allocated(a.Hist, rec.Symbols, finder, p, blockOrHeld) }
 	names := o.Types
 	if len(names)+len(spec.Types) == 0 {
-		others := func() []proposal { return allocated(a.Hist, rec.Symbols, finder, p, (*types.Type).HasMembers) }
-		if names, err = onlyType(ofOneBase(proposals(a.Hist, rec.Symbols, finder, p), p), others, rec.Symbols); err != nil {
+		if names, err = onlyType(ofOneBase(proposals(a.Hist, rec.Symbols, finder, p), p), all, rec.Symbols); err != nil {
 			return nil, err
 		}
 	}
 	if tree == nil {
 		names = append(names, derived(names, proposals(a.Hist, rec.Symbols, finder, p), p)...)
 	}
+	leading := allocated(a.Hist, rec.Symbols, finder, p, leadsTo(names))
+	aside := append(heads(leading), beside(all(), leading, names, len(o.Types) > 0 || tree != nil)...)
 	var given *typing.Blocks
 	run := &mine.Run{
 		Program: p, History: a.Hist, Bias: a.Bias(), Calls: log.calls, Globals: o.Globals, Locals: o.Locals, Types: names, Base: tree, Directives: allocatorDirectives(o.Allocators),
@@ -240,9 +250,7 @@ func Propose(ctx context.Context, rec *recording.Recording, o Options) (*mine.Re
 			given = typing.Sharing(finder, s, rec.Symbols)
 			return given
 		},
-		LeftOut: func() []string {
-			return append(given.Several(), heads(allocated(a.Hist, rec.Symbols, finder, p, leadsTo(names)))...)
-		},
+		LeftOut: func() []string { return append(given.Several(), aside...) },
 		Library: inHeaders(rec.Prog.Funcs),
 		FuncOf: func(pc trace.Addr) string {
 			frames := rec.Symbols.Frames(pc)
@@ -417,39 +425,69 @@ func (l *callLog) finish() {
 type proposal struct {
 	name  string
 	count int
+	holds string // of a node of the C++ library's, which of the program's structures
+}
+
+// shown is the name as a shell takes it.
+func (p *proposal) shown() string {
+	name := cxxname.Short(p.name)
+	if strings.ContainsAny(name, "<> ") {
+		return "'" + name + "'"
+	}
+	return name
 }
 
 // proposals lists the structures of the program, not of its libraries, with pointers to
 // their own kind that were allocated.
 func proposals(h *mgpp.History, symbols *symbol.Table, finder *evidence.Finder, p check.Program) []proposal {
-	return allocated(h, symbols, finder, p, recursive)
+	return allocated(h, symbols, finder, p, func(block *types.Type) (name, holds string) {
+		if s := typing.Held(block); s != nil && linked(s) {
+			name = s.Name
+		}
+		return name, ""
+	})
 }
 
-// allocated lists the structures of the program, not of its libraries, of which something is true and that were allocated.
-func allocated(h *mgpp.History, symbols *symbol.Table, finder *evidence.Finder, p check.Program, is func(*types.Type) bool) []proposal {
+// blockOrHeld names a structure of the program, or a node of the C++ library's that a container links with others.
+func blockOrHeld(block *types.Type) (name, holds string) {
+	s := typing.Held(block)
+	switch {
+	case typing.Linked(block) && s != nil:
+		return block.Name, s.Name
+	case typing.Linked(block):
+		return block.Name, ""
+	case s != nil && s.HasMembers():
+		return s.Name, ""
+	}
+	return "", ""
+}
+
+// allocated lists the types that blocks of the program, not of its libraries, go by ("": by none).
+func allocated(h *mgpp.History, symbols *symbol.Table, finder *evidence.Finder, p check.Program, by func(block *types.Type) (name, holds string)) []proposal {
 	y := typing.Sharing(finder, &check.Spec{}, symbols)
-	byStack := map[*trace.Addr]string{}
-	counts := map[string]int{}
+	byStack := map[*trace.Addr]proposal{}
+	counts := map[proposal]int{}
 	for n := range h.Nodes() {
 		if _, local := trace.Local(n.Alloc); local || len(n.Stack) == 0 || n.Global != 0 {
 			continue
 		}
-		name, ok := byStack[&n.Stack[0]]
+		is, ok := byStack[&n.Stack[0]]
 		if im, known := symbols.Image(n.Stack[0] - 1); !ok && known && im.Traced { // else a library's own, as fopen's: its stores are not recorded
 			if e := y.Evidence(n.Alloc, n.Stack); e.Type != nil {
-				if s := typing.Held(e.Type); s != nil && is(s) && len(p.LookupType(cxxname.Normal(s.Name))) > 0 {
-					name = s.Name
+				if name, holds := by(e.Type); name != "" && len(p.LookupType(cxxname.Normal(name))) > 0 {
+					is = proposal{name: name, holds: holds}
 				}
 			}
-			byStack[&n.Stack[0]] = name
+			byStack[&n.Stack[0]] = is
 		}
-		if name != "" {
-			counts[name]++
+		if is.name != "" {
+			counts[is]++
 		}
 	}
 	var out []proposal
-	for name, n := range counts {
-		out = append(out, proposal{name, n})
+	for is, n := range counts {
+		is.count = n
+		out = append(out, is)
 	}
 	slices.SortFunc(out, func(a, b proposal) int {
 		if a.count != b.count {
@@ -460,20 +498,24 @@ func allocated(h *mgpp.History, symbols *symbol.Table, finder *evidence.Finder, 
 	return out
 }
 
-// leadsTo reports of a structure whether it has pointers to others that are named, or to pointers to them, and is none of them.
-func leadsTo(names []string) func(*types.Type) bool {
+// leadsTo names a structure that has pointers to others that are named, or to pointers to them, and is none of them.
+func leadsTo(names []string) func(block *types.Type) (name, holds string) {
 	named := map[string]bool{}
 	for _, name := range names {
 		named[cxxname.Normal(name)] = true
 	}
-	return func(t *types.Type) bool {
-		return !named[cxxname.Normal(t.Name)] && slices.ContainsFunc(t.PointerFields(), func(s types.Scalar) bool {
+	return func(block *types.Type) (name, holds string) {
+		t := typing.Held(block)
+		if t != nil && !named[cxxname.Normal(t.Name)] && slices.ContainsFunc(t.PointerFields(), func(s types.Scalar) bool {
 			to := s.Type.Elem
 			if to != nil && to.Kind == types.Pointer {
 				to = to.Elem
 			}
 			return to != nil && named[cxxname.Normal(to.Name)]
-		})
+		}) {
+			name = t.Name
+		}
+		return name, ""
 	}
 }
 
@@ -485,7 +527,7 @@ func heads(p []proposal) []string {
 	p = p[:min(4, len(p))]
 	var also strings.Builder
 	for _, x := range p {
-		also.WriteString(" --type " + x.name)
+		also.WriteString(" --type " + x.shown())
 	}
 	return []string{fmt.Sprintf("beside them the run allocated %s, with pointers to them: what holds there is found with%s", listed(p), also.String())}
 }
@@ -615,10 +657,40 @@ func onlyType(p []proposal, others func() []proposal, symbols *symbol.Table) ([]
 	return nil, fmt.Errorf("which structure? --type NAME (repeatable); the run allocated %s", listed(p))
 }
 
+// beside says what else the run allocated than the types that were taken, and those that lead to them, which may belong to them. Of types that
+// the user has named it is only the nodes of the C++ library's in which they lie.
+func beside(all, leading []proposal, names []string, named bool) []string {
+	var in, others []proposal
+	for _, x := range all {
+		is := func(of string) bool {
+			of = cxxname.Plain(of)
+			return of != "" && slices.ContainsFunc(names, func(name string) bool {
+				name = cxxname.Plain(name)
+				return of == name || strings.HasSuffix(of, "::"+name)
+			})
+		}
+		switch {
+		case is(x.name), slices.Contains(leading, x):
+		case is(x.holds):
+			in = append(in, x)
+		default:
+			others = append(others, x)
+		}
+	}
+	var out []string
+	if len(in) > 0 {
+		out = append(out, "how a container links them is in the nodes in which they lie, with --type for each: "+listed(in))
+	}
+	if len(others) > 0 && !named {
+		out = append(out, "allocated as well, and left out: "+listed(others)+"; where they belong to it, say --type for each, and for what was taken")
+	}
+	return out
+}
+
 func listed(p []proposal) string {
 	var s []string
 	for _, x := range p {
-		s = append(s, fmt.Sprintf("%d %s", x.count, x.name))
+		s = append(s, fmt.Sprintf("%d %s", x.count, x.shown()))
 	}
 	if len(s) == 0 {
 		return "no structure with a pointer to its own kind"

@@ -331,12 +331,12 @@ func (t *Blocks) held(block *types.Type) (nt *check.NodeType, offset int64) {
 // Held is the structure of the user's own in a block of the C++ library's, if there is just one.
 // Of other blocks it is the block.
 func Held(block *types.Type) (s *types.Type) {
-	if !library(block) {
+	if !Library(block) {
 		return block
 	}
 	found := 0
 	inHolder(block, func(m *types.Type, _ int64) bool {
-		if library(m) {
+		if Library(m) {
 			return false
 		}
 		s = m
@@ -349,8 +349,13 @@ func Held(block *types.Type) (s *types.Type) {
 	return s
 }
 
-// library reports whether a class is of the C++ library.
-func library(t *types.Type) bool {
+// Linked reports whether a block is a node that a container of the C++ library links with others, as a list's.
+func Linked(block *types.Type) bool {
+	return !strings.HasPrefix(block.Name, countedBlock) && slices.ContainsFunc(holders[:], func(name string) bool { return strings.HasPrefix(block.Name, name) })
+}
+
+// Library reports whether a class is of the C++ library.
+func Library(t *types.Type) bool {
 	return t.Name == "" || strings.HasPrefix(t.Name, "std::") || strings.HasPrefix(t.Name, "__gnu_cxx::")
 }
 
