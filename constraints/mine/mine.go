@@ -422,6 +422,7 @@ func (m *mining) laws(ctx context.Context) error {
 			mk.countsOf(m.portraits, m.found)
 			mk.sumsOf(m.portraits, m.found)
 		}
+		mk.lengthsOf(m.portraits)
 		mk.references(m.portraits, m.globals)
 		m.cands = append(m.cands, mk.out...)
 		m.said = append(m.said, mk.long...)

@@ -18,12 +18,13 @@ import (
 // portrait is what was seen of the fields of a type: it says which candidates are
 // worth making.
 type portrait struct {
-	typ    *check.NodeType
-	links  []*link
-	fields []*field
-	arrays []*array
-	spans  []*span
-	alone  bool // one node was all that was ever seen, as an owner of all is
+	typ     *check.NodeType
+	links   []*link
+	fields  []*field
+	lengths []*field // of containers of the C++ library
+	arrays  []*array
+	spans   []*span
+	alone   bool // one node was all that was ever seen, as an owner of all is
 }
 
 // link is a pointer field, or an array of them.
@@ -94,12 +95,16 @@ func portray(of *trial, t *check.NodeType, times []mgpp.Timestamp) *portrait {
 		p.links = append(p.links, &link{name: c.Name, count: c.Count, array: c.Count != 1, edge: true, typed: sameStruct(c.Elem, t.Layout) || c.Elem != nil && derives(c.Elem, t.Layout), union: c.InUnion, elem: c.Elem, to: map[string]int{}})
 	}
 	for _, s := range t.Layout.Scalars() {
-		if s.Type == nil || s.VTable || strings.Contains(s.Path, "[") || internal(s.Path) {
+		if s.Type == nil || s.VTable || strings.Contains(s.Path, "[") || internal(s.Path) && !containerSize(s.Path) {
 			continue
 		}
 		switch s.Type.Kind {
 		case types.Int, types.Uint, types.Bool, types.Enum:
-			p.fields = append(p.fields, &field{name: s.Path, typ: s.Type, size: s.Size, offset: s.Offset, bits: [2]int{s.BitOffset, s.BitSize}, values: map[int64]int{}, met: map[sighting]bool{}})
+			into := &p.fields
+			if containerSize(s.Path) {
+				into = &p.lengths
+			}
+			*into = append(*into, &field{name: s.Path, typ: s.Type, size: s.Size, offset: s.Offset, bits: [2]int{s.BitOffset, s.BitSize}, values: map[int64]int{}, met: map[sighting]bool{}})
 		case types.Pointer:
 			if !slices.ContainsFunc(p.links, func(l *link) bool { return l.name == s.Path }) && s.Type.Elem != nil && s.Type.Elem.Kind != types.Func {
 				p.links = append(p.links, &link{name: s.Path, count: 1, to: map[string]int{}})
@@ -118,7 +123,7 @@ func portray(of *trial, t *check.NodeType, times []mgpp.Timestamp) *portrait {
 			for i := range t.Edges {
 				p.links[i].note(of, v, o, &t.Edges[i])
 			}
-			for _, f := range p.fields {
+			for _, f := range slices.Concat(p.fields, p.lengths) {
 				f.note(v, o, g.Object(o).Addr)
 			}
 		}
