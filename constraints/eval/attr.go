@@ -88,7 +88,7 @@ func (a *attributes) copyTo(b *attributes) {
 // attrOf evaluates X.HEIGHT.
 func (e *env) attrOf(x *check.Attr) value {
 	p := e.eval(x.Base)
-	if p.isNull() {
+	if p.isNull() || p.why == staleCell && p.src == x.Base { // one that is not in use is no edge either
 		return number(x.Attr.Default)
 	}
 	o, bad := e.objectOf(p, x.Attr.Type, x.Base)

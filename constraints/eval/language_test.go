@@ -314,6 +314,20 @@ func TestLanguage(t *testing.T) {
 			}
 			w.put4(nodes[2]+16, 1) // a thread that is said to be a child
 		}, []string{"c3 X=th#3: X.link[1].key is 1, X.key is 2"}},
+		{"the attribute of a pointer that is not in use", `struct term { struct term *left, *right; long kind; long size; }; type term; cells term: left if kind == 1; cells term: right if kind == 1;
+			term.SZ; term X; X.SZ = (X.left).SZ + (X.right).SZ + 1; term X; X.size == X.SZ; term X; X.kind == 1 => X.left.size < X.size; term X; X.kind == 0 => (X.left).EXISTS == FALSE;`, func(w *world) {
+			a, b, c := w.alloc("term", 32, true), w.alloc("term", 32, true), w.alloc("term", 32, true)
+			for i, x := range []trace.Addr{a, b, c} {
+				w.put8(x, uint64(a)) // of a leaf, what lies there is a number
+				w.put8(x+8, 1)
+				w.put8(x+16, 0)
+				w.put8(x+24, uint64(1+i/2)) // c says 2
+			}
+			w.put8(a+16, 1)
+			w.put8(a, uint64(b))
+			w.put8(a+8, uint64(c))
+			w.put8(a+24, 3)
+		}, []string{"c1 X=term#3: X.size is 2, X.SZ is 1"}},
 		{"a pointer for two kinds", `struct of { struct of *on; long kind; }; type of; cells of: on if kind == 2; cells of: on if kind == 3;
 			of X; X.INDEGREE == (X.kind == 0 ? 1 : 0);`, func(w *world) {
 			for kind := uint64(1); kind < 4; kind++ { // the first of each two leads to the other one

@@ -210,6 +210,8 @@ struct btnode { int leaf; int n; int key[2]; struct btnode *child[3]; };
 type btnode;
 cells btnode: child[0..n] if leaf == 0;
 btnode.LEVEL; btnode X; X.leaf == 0 => X.LEVEL = (X.child[0]).LEVEL + 1 || X.LEVEL = 1;
+btnode.BELOW; btnode X; X.BELOW = (X.child[0]).BELOW + (X.child[1]).BELOW + (X.child[2]).BELOW + 1;
+below: btnode X; X.key[0] == X.BELOW;
 full:  btnode X; X.leaf == 0 => X.OUTDEGREE == X.n + 1;
 in:    btnode X; X.INDEGREE <= 1;
 level: btnode X; X.leaf == 0 => for I in 1 to X.n, (X.child[I]).LEVEL == (X.child[0]).LEVEL;
