@@ -254,7 +254,7 @@ func (m *maker) pointers(s shape) {
 	lost := false
 	for _, l := range m.links {
 		lost = lost || l.edge && l.lost > 0
-		if l.set > 0 && l.null == 0 && l.count == 1 {
+		if l.set > 0 && l.null == 0 && l.count == 1 && !deep(l.name) {
 			c := m.add("nonnull "+l.name, l.name+" is never NULL", fmt.Sprintf("X.%s != NULL", l.name))
 			c.need = 8
 		}
@@ -291,7 +291,8 @@ func (m *maker) alive(own []*link) {
 	}
 }
 
-// nullTogether: two pointers, one of which is NULL only if the other is. Not of the last nodes of lists, which are few, with those that are in none.
+// nullTogether: two pointers, one of which is NULL only if the other is: of a container the one by which it is empty, but not of two. Nor of the last
+// nodes of lists, which are few, with those that are in none.
 func (m *maker) nullTogether(s shape) {
 	goesOn := m.seconds(s)
 	if s.kind == tree && len(s.links) == 1 {
@@ -303,7 +304,7 @@ func (m *maker) nullTogether(s shape) {
 		}
 		for _, q := range m.links {
 			mixed := p.set > 0 && p.null > 0 && q.set > 0 && q.null > 0
-			if p == q || p.union || q.union || p.count != 1 || q.count != 1 || !mixed || slices.Contains(s.backs, p) || slices.Contains(s.backs, q) {
+			if p == q || p.union || q.union || deep(p.name) && deep(q.name) || p.count != 1 || q.count != 1 || !mixed || slices.Contains(s.backs, p) || slices.Contains(s.backs, q) {
 				continue
 			}
 			c := m.add("null "+p.name+" "+q.name, fmt.Sprintf("where %s is NULL, %s is", p.name, q.name), fmt.Sprintf("X.%s == NULL => X.%s == NULL", p.name, q.name))

@@ -950,3 +950,22 @@ func TestSelf(t *testing.T) {
 		}
 	}
 }
+
+// TestDeep: what a container keeps is its own business, what an iterator, a node of the library's or a smart pointer leads to is not.
+func TestDeep(t *testing.T) {
+	for path, want := range map[string]bool{
+		"orders._M_impl._M_node._M_next":       true,
+		"bids_._M_t._M_impl._M_header._M_left": true,
+		"_M_storage.trader._M_dataplus._M_p":   true,
+		"where._M_node":                        false,
+		"_M_storage.second.it._M_node":         false,
+		"_M_next":                              false,
+		"_M_u._M_first":                        false,
+		"next":                                 false,
+		"node._M_u._M_rest._M_rest._M_first._M_storage.left": false,
+	} {
+		if got := deep(path); got != want {
+			t.Errorf("%s: %v", path, got)
+		}
+	}
+}

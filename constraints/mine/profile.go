@@ -147,11 +147,24 @@ func withoutCounts(links []*link) []*link {
 // members have names that the language reserves for it: X.lock.__data, X.kids._M_impl.
 // An object that is the library's own has its facts all the same.
 func internal(path string) bool {
-	reserved := func(name string) bool {
-		return strings.HasPrefix(name, "__") || len(name) > 1 && name[0] == '_' && 'A' <= name[1] && name[1] <= 'Z'
-	}
 	parts := strings.Split(path, ".")
 	return !reserved(parts[0]) && slices.ContainsFunc(parts[1:], reserved)
+}
+
+// deep reports whether a path leads to what an object of the standard library keeps in a part of its own, as a list its first node: an
+// iterator's pointer, which is all that it has, is not deep.
+func deep(path string) bool {
+	parts := strings.Split(path, ".")
+	own := len(parts)
+	for own > 0 && reserved(parts[own-1]) {
+		own--
+	}
+	return own > 0 && len(parts)-own > 1
+}
+
+// reserved reports whether the language reserves a name for the implementation.
+func reserved(name string) bool {
+	return strings.HasPrefix(name, "__") || len(name) > 1 && name[0] == '_' && 'A' <= name[1] && name[1] <= 'Z'
 }
 
 // maxNesting bounds structures within structures.

@@ -34,7 +34,8 @@ func holdersOf(p *portrait, all []*portrait) holders {
 	}
 	for _, o := range all {
 		for _, l := range o.links {
-			if l.edge && l.to[p.name()] > 0 && !o.typ.Array {
+			header := o == p && deep(l.name) && l.to[p.name()] == l.self // of an empty container, which leads to itself
+			if l.edge && l.to[p.name()] > 0 && !o.typ.Array && !header {
 				add(l.name, o.name())
 				h.others = h.others || o != p
 			}
