@@ -325,8 +325,14 @@ func Constructs(function string) bool {
 
 // Destroys says whether a function is a destructor.
 func Destroys(function string) bool {
+	_, ok := Destroyed(function)
+	return ok
+}
+
+// Destroyed is the class of which a function is the destructor, without its scopes.
+func Destroyed(function string) (class string, ok bool) {
 	_, name := member(function)
-	return strings.HasPrefix(name, "~")
+	return strings.CutPrefix(name, "~")
 }
 
 // member splits off the last two components of a function's name, without arguments.

@@ -78,6 +78,9 @@ func TestStructors(t *testing.T) {
 			t.Errorf("%s: %q, not %q", function, got, want)
 		}
 	}
+	if class, ok := Destroyed("ns::Box<ns::Box<int> >::~Box()"); class != "Box" || !ok {
+		t.Errorf("the class is %q", class)
+	}
 }
 
 func TestShort(t *testing.T) {

@@ -50,6 +50,7 @@ type candidate struct {
 	odds  float64 // that values paired at random satisfy the comparison
 	seen  map[eval.Instance]bool
 	fails map[int]int // by place: moments at which it was broken
+	since map[int]int // by place: those of them before the first moment at which it held
 }
 
 // attribute is a user attribute that a candidate needs.
@@ -285,8 +286,9 @@ func (t *trial) sweep(ctx context.Context, moments []moment) error {
 		return err
 	}
 	for _, c := range t.cands {
-		c.fails = map[int]int{}
+		c.fails, c.since = map[int]int{}, map[int]int{}
 	}
+	before := map[int]int{} // by place: moments
 	var broken []bool
 	var last moment
 	for i, m := range moments {
@@ -303,10 +305,16 @@ func (t *trial) sweep(ctx context.Context, moments []moment) error {
 			}
 		}
 		for k, b := range broken {
-			if b {
-				t.cands[k].fails[m.place]++
+			if !b {
+				continue
 			}
+			c := t.cands[k]
+			if c.fails[m.place] == before[m.place] {
+				c.since[m.place]++
+			}
+			c.fails[m.place]++
 		}
+		before[m.place]++
 	}
 	return nil
 }

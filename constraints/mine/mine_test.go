@@ -205,6 +205,46 @@ func TestAgreeBetween(t *testing.T) {
 	}
 }
 
+// TestAgreeGrown: what failed in the first few calls of an operation alone was not true of a small structure, however many such facts there
+// are; what failed now and then, or before the first call, may be right, and then the place is wrong.
+func TestAgreeGrown(t *testing.T) {
+	const insert, remove, other, more = 0, 1, 2, 3
+	for _, c := range []struct {
+		fails, since int
+		begins       bool
+		want         bool // the operation stays a place
+	}{
+		{5, 5, false, true},
+		{5, 5, true, true},
+		{5, 2, false, false},
+		{20, 20, false, false}, // of 100: it is often so
+		{1, 1, true, false},
+		{1, 1, false, true},
+	} {
+		fact := func(key string) *candidate {
+			return &candidate{key: key, fails: map[int]int{insert: c.fails}, since: map[int]int{insert: c.since}}
+		}
+		places := map[int]bool{insert: true, remove: true, other: true, more: true}
+		facts := agree([]*candidate{fact("parent"), fact("hangs"), {key: "up"}}, places, map[int]end{insert: {c.begins, 100}})
+		if places[insert] != c.want || (len(facts) == 1) != c.want {
+			t.Errorf("%+v: %d facts stay, places %v", c, len(facts), sortedKeys(places))
+		}
+	}
+}
+
+// TestTakenDown: the destructor of nodes is no C-point where most were destroyed within something else.
+func TestTakenDown(t *testing.T) {
+	land := &terrain{births: map[string]int{"Inner": 10, "Tree": 1}}
+	for name, want := range map[string]bool{"Map<int>::Inner::~Inner()": true, "Map<int>::Tree::~Tree()": false, "Map<int>::Inner::Inner()": false, "Map<int>::erase(int)": false} {
+		if got := land.takenDown(&function{CPoint: CPoint{Func: name, Calls: 1}}); got != want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	if land.takenDown(&function{CPoint: CPoint{Func: "Map<int>::Inner::~Inner()", Calls: 10}}) {
+		t.Error("each of them was destroyed by itself")
+	}
+}
+
 func TestLabels(t *testing.T) {
 	var cands []*candidate
 	var want []string

@@ -14,7 +14,7 @@ import (
 // places (by number) those that count. ends says how often and where they were checked.
 //
 // Of facts that may well be accidents (candidate.loose) two have a say in what a place is:
-// a dozen numbers of nodes that were not given yet are no dozen reasons.
+// a dozen numbers of nodes that were not given yet are no dozen reasons. What failed only at first says nothing of the place.
 func agree(cands []*candidate, places map[int]bool, ends map[int]end) (facts []*candidate) {
 	fails := func(c *candidate, p int) bool { return places[p] && c.fails[p] > 0 }
 	share := func(c *candidate) float64 {
@@ -26,6 +26,7 @@ func agree(cands []*candidate, places map[int]bool, ends map[int]end) (facts []*
 		}
 		return float64(n) / float64(max(1, len(places)))
 	}
+	against := func(c *candidate, p int) bool { return fails(c, p) && !c.grown(p, ends[p]) }
 	for _, c := range cands {
 		if !c.dead && share(c) <= 0.5 {
 			facts = append(facts, c)
@@ -44,7 +45,7 @@ func agree(cands []*candidate, places map[int]bool, ends map[int]end) (facts []*
 		place, share := -1, 0.0 // one contradiction alone does not tell who is wrong: then it is the fact
 		all := say(facts, func(*candidate) bool { return true })
 		for _, p := range sortedKeys(places) {
-			n := say(facts, func(c *candidate) bool { return fails(c, p) })
+			n := say(facts, func(c *candidate) bool { return against(c, p) })
 			if s := float64(n) / float64(all); s > share && n > 1 {
 				place, share = p, s
 			}
@@ -61,6 +62,13 @@ func agree(cands []*candidate, places map[int]bool, ends map[int]end) (facts []*
 			facts = slices.Delete(facts, worst, worst+1)
 		}
 	}
+}
+
+// grown: the fact failed at the first few of a place's moments, and never again: the structure was too small for it, as a root that is a
+// leaf has no parent. Before the very first call it may not have been made yet.
+func (c *candidate) grown(p int, e end) bool {
+	const few = 10 // one in so many
+	return c.since[p] == c.fails[p] && few*c.fails[p] <= e.moments && (c.fails[p] > 1 || !e.begins)
 }
 
 // end is one of a function's: where it begins, or else where it is left.
@@ -211,10 +219,17 @@ func (t *terrain) driver(f *function, good func(string) bool) bool {
 // it changes the structure itself. What only allocates or frees is none: nothing is
 // broken there.
 func (t *terrain) worth(f *function) bool {
-	if f.Library || !t.stores[f.Func] && len(f.callees) == 0 {
+	if f.Library || t.takenDown(f) || !t.stores[f.Func] && len(f.callees) == 0 {
 		return false
 	}
 	return f.Entry && f.Exit || (f.Entry || f.Exit) && t.stores[f.Func]
+}
+
+// takenDown: it is the destructor of nodes, of which a few were not destroyed in the course of something else, as at the end of the run:
+// another run may destroy one in the middle of an operation.
+func (t *terrain) takenDown(f *function) bool {
+	class, ok := cxxname.Destroyed(f.Func)
+	return ok && f.Calls < enoughStates && t.births[class] > f.Calls
 }
 
 // unborn: the place is the beginning of a constructor, or the end of a destructor. Its object is there, and holds nothing that
