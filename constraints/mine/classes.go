@@ -15,7 +15,8 @@ import (
 type class struct {
 	*maker
 	down   []*link  // pointers of its own to nodes of the family
-	arrays []*table // and arrays of such
+	rows   []*link  // arrays of such in the node
+	arrays []*table // and in blocks of their own
 }
 
 // family is a base class with the classes derived from it that are declared.
@@ -24,6 +25,7 @@ type family struct {
 	members []*class
 	up      []*link // of the base, to nodes of the family: to what a node hangs on, or to its neighbours
 	edges   string  // all that leads down
+	listed  string  // arrays in nodes alone, where other pointers may lead to neighbours
 }
 
 // hasDerived: there are nodes of a type that derives from this one.
@@ -85,7 +87,7 @@ func (f *family) find(all []*portrait) {
 			f.up = append(f.up, l)
 		}
 	}
-	var types []string
+	var types, rows []string
 	var nodes []*check.NodeType
 	for _, p := range all {
 		nodes = append(nodes, p.typ)
@@ -95,6 +97,10 @@ func (f *family) find(all []*portrait) {
 			if c.portrait != f.base && f.ours(l) && !of(f.base, l.name) && !l.array {
 				c.down = append(c.down, l)
 				types = append(types, l.name)
+			}
+			if c.portrait != f.base && f.ours(l) && !of(f.base, l.name) && l.array && l.count > 1 {
+				c.rows = append(c.rows, l)
+				types, rows = append(types, l.name), append(rows, l.name)
 			}
 		}
 		for _, a := range tablesOf(c.typ, nodes) {
@@ -106,6 +112,25 @@ func (f *family) find(all []*portrait) {
 	}
 	slices.Sort(types)
 	f.edges = strings.Join(slices.Compact(types), ", ")
+	slices.Sort(rows)
+	f.listed = strings.Join(slices.Compact(rows), ", ")
+}
+
+// into are the pointers that have led to nodes of a class.
+func (f *family) into(c *class) string {
+	var names []string
+	for _, d := range f.members {
+		for _, l := range slices.Concat(d.down, d.rows) {
+			if l.to[c.name] > 0 {
+				names = append(names, l.name)
+			}
+		}
+		for _, a := range d.arrays {
+			names = append(names, a.fields())
+		}
+	}
+	slices.Sort(names)
+	return strings.Join(slices.Compact(names), ", ")
 }
 
 // laws are said of each class.
@@ -135,13 +160,27 @@ func (f *family) laws(others []*portrait) (out []*candidate) {
 
 // shape: nodes hang on one another once, and do not dangle.
 func (f *family) shape(c *class) {
-	c.add("hangs once", "at most one of "+f.edges+" leads to a node", fmt.Sprintf("X.INDEGREE(%s) <= 1", f.edges))
+	edges := f.edges
+	if f.listed != "" {
+		edges = f.into(c)
+	}
+	once := func(key, edges string) *candidate {
+		x := c.add(key, "at most one of "+edges+" leads to a node", fmt.Sprintf("X.INDEGREE(%s) <= 1", edges))
+		x.joined = true
+		return x
+	}
+	if edges != "" {
+		once("hangs once", edges).because("hangs listed")
+	}
+	if f.listed != "" && f.listed != edges && edges != "" {
+		once("hangs listed", f.listed)
+	}
 	c.add("dangling", "every edge leads to a node that is alive", "X.DANGLING == 0")
 }
 
 // ways: what leads up leads back, and down again.
 func (f *family) ways(c *class, q *link, others []*portrait) {
-	if len(c.down)+len(c.arrays) > 0 {
+	if len(c.down)+len(c.rows)+len(c.arrays) > 0 {
 		c.add("acyclic "+q.name, "there is no cycle over "+q.name, fmt.Sprintf("X ->>(%s) Y => Y !->>(%s) X", q.name, q.name))
 	}
 	for _, l := range c.down {
@@ -152,6 +191,10 @@ func (f *family) ways(c *class, q *link, others []*portrait) {
 		if p != q { // neighbours in a list, of whatever classes
 			c.back(p, q).because("down " + p.name)
 		}
+	}
+	for _, l := range c.rows {
+		c.add("back "+l.name+" "+q.name, fmt.Sprintf("%s leads back where each of %s came from", q.name, l.name),
+			fmt.Sprintf("for I in 0 to %d, X.%s[I] != NULL => X.%s[I].%s == X", l.count-1, l.name, l.name, q.name))
 	}
 	for _, a := range c.arrays {
 		c.eachBack("back "+a.name+" "+q.name, a, "X."+a.name+".COUNT - 1", q)
@@ -178,7 +221,7 @@ func (c *class) back(p, q *link) *candidate {
 // sums: a number is that of the children, summed up, or the greatest of them, and maybe one more.
 func (f *family) sums(c *class, g *field) {
 	k := slices.IndexFunc(c.fields, func(x *field) bool { return x.name == g.name })
-	if k < 0 || !c.fields[k].counts() || len(c.down)+len(c.arrays) == 0 {
+	if k < 0 || !c.fields[k].counts() || len(c.down)+len(c.arrays) == 0 || len(c.rows) > 0 {
 		return
 	}
 	var terms []string

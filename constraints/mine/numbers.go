@@ -2,10 +2,12 @@ package mine
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
 	"mgtrace/constraints/check"
+	"mgtrace/constraints/graph"
 	"mgtrace/cxxname"
 	"mgtrace/types"
 )
@@ -83,6 +85,16 @@ func (m *maker) bounds(f *field) {
 // or addresses.
 const maxBound = 1 << 20
 
+// chance is how likely it is that none of the nodes had a value less by one than the least that was met, were that as likely as each other.
+func (f *field) chance() float64 {
+	nodes := map[graph.ObjID]bool{}
+	for s := range f.met {
+		nodes[s.node] = true
+	}
+	others := float64(f.max - f.min + 1)
+	return math.Pow(others/(others+1), float64(len(nodes)))
+}
+
 // clipped: the value is met twice as often as if all between the extremes were
 // alike, and several times.
 func (f *field) clipped(v int64) bool {
@@ -134,10 +146,10 @@ func (m *maker) sortedArrays(s shape) {
 	}
 }
 
-// chain: nodes beside the edges of the tree follow one another in the order of their keys, as the leaves of a B+ tree.
+// chain: nodes follow one another in the order of their keys, as the leaves of a B+ tree, beside its edges or by themselves.
 func (m *maker) chain(a *array, n *field, s shape) {
 	for _, p := range m.own() {
-		if p.array || !p.typed || slices.Contains(s.links, p) || slices.Contains(s.backs, p) {
+		if p.array || !p.typed || slices.Contains(s.backs, p) {
 			continue
 		}
 		last, first := fmt.Sprintf("X.%s[X.%s - 1]", a.name, n.name), fmt.Sprintf("X.%s.%s[0]", p.name, a.name)
@@ -155,7 +167,7 @@ func (m *maker) chain(a *array, n *field, s shape) {
 // room: a count of elements is not greater than there is room for.
 func (m *maker) room(a *array, n *field) {
 	lo := int64(0)
-	if n.min >= 1 {
+	if n.min >= 1 && n.chance() < maxChance {
 		lo = 1
 	}
 	c := m.add(fmt.Sprintf("room %s %s", a.name, n.name), fmt.Sprintf("%s counts elements of %s", n.name, a.name), fmt.Sprintf("%d <= X.%s and X.%s <= %d", lo, n.name, n.name, a.count))

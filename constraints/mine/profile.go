@@ -172,6 +172,10 @@ const maxNesting = 4
 
 func (p *portrait) listArrays(t *types.Type, path string, depth int) {
 	for _, m := range t.Members {
+		if m.Base && m.Type != nil && depth < maxNesting {
+			p.listArrays(m.Type, path, depth+1)
+			continue
+		}
 		if m.Type == nil || m.Name == "" || internal(path+m.Name) {
 			continue
 		}
