@@ -384,7 +384,12 @@ func (a *Analysis) afterReturn(s *faultloc.Suspect, out *report.Suspect, to mgpp
 // that is certain: those that the watched function that was open can have made. Where one on the way is not, some may be missing.
 func (a *Analysis) ledTo(thread trace.ThreadID, t mgpp.Timestamp, pc trace.Addr) []trace.Addr {
 	k, entry, ok := a.openAt(thread, t)
-	if !ok || pc == 0 {
+	switch {
+	case pc == 0:
+		return nil
+	case !ok && a.Symbols.Library(pc): // else its line is known
+		return append([]trace.Addr{pc + 1}, a.callGraph().FromMain(pc)...)
+	case !ok:
 		return nil
 	}
 	calls := a.callers.Between(entry, pc)
@@ -399,11 +404,17 @@ func (a *Analysis) openAt(thread trace.ThreadID, t mgpp.Timestamp) (k call, entr
 	if k, ok = a.calls.ofThread(thread, t); !ok {
 		return k, 0, false
 	}
+	a.callGraph()
+	entry, ok = a.Symbols.Entry(k.Function)
+	return k, entry, ok
+}
+
+// callGraph has the calls of the program.
+func (a *Analysis) callGraph() *callers.Graph {
 	if a.callers == nil {
 		a.callers = callers.New(a.Symbols)
 	}
-	entry, ok = a.Symbols.Entry(k.Function)
-	return k, entry, ok
+	return a.callers
 }
 
 // maxAsked bounds the lines that askedBy names: of more none tells anything.

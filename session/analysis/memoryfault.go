@@ -23,7 +23,10 @@ func (a *Analysis) blame(c *report.CPoint, f *eval.MemoryFault) {
 	if op := a.Hist.Op(f.Time); op.PC == f.PC {
 		stack = op.Stack
 	}
-	s := a.Statement(f.PC, stack)
+	if stack == nil && a.Symbols.Library(f.PC) {
+		stack = a.ledTo(f.Thread, f.Time, f.PC)
+	}
+	s := a.Statement(a.asked(f.PC, stack), stack)
 	s.Rank, s.Kind, s.Operations = 1, "wrote", 1
 	s.Timestamp, s.Thread = uint64(f.Time), uint32(f.Thread)
 	s.Change = f.Reason

@@ -19,7 +19,7 @@ func (g *Graph) Around(from, pc trace.Addr, stack []trace.Addr) (around []trace.
 	if !ok || to == from {
 		return nil
 	}
-	leads := g.leadTo(from, to)
+	leads := g.leadTo(to, from)
 	for at := from; at != to && len(around) < maxDepth; {
 		c, ok := g.leading(at, leads)
 		if !ok {
@@ -32,17 +32,42 @@ func (g *Graph) Around(from, pc trace.Addr, stack []trace.Addr) (around []trace.
 	return around
 }
 
+// FromMain returns the calls by which an instruction was come to from main, the innermost first: as Between and Around, of which those that are
+// certain. None if what main does not call leads there too, as the constructors of static objects, what exit calls, or what a
+// thread begins with.
+func (g *Graph) FromMain(pc trace.Addr) []trace.Addr {
+	from, ok := g.symbols.Entry("main")
+	to, _, known := g.entry(pc)
+	x := g.expose()
+	if !ok || !known || !x.known {
+		return nil
+	}
+	var others []trace.Addr
+	for _, c := range x.calls {
+		others = append(others, c.to)
+	}
+	leads := g.leadTo(to, others...)
+	if leads.from == nil || slices.ContainsFunc(others, func(at trace.Addr) bool { return leads.from[at] }) {
+		return nil
+	}
+	calls := g.Between(from, pc)
+	return slices.Concat(calls, g.Around(from, pc, calls))
+}
+
 // ways are the functions from which one can be come to.
 type ways struct {
 	from    map[trace.Addr]bool
 	pointed bool // calls through pointers may lead there
 }
 
-// leadTo finds those that can be reached from one and lead to another; none if it is not known what is reached.
-func (g *Graph) leadTo(from, to trace.Addr) (w ways) {
+// leadTo finds those that can be reached from some and lead to another; none if it is not known what is reached.
+func (g *Graph) leadTo(to trace.Addr, from ...trace.Addr) (w ways) {
 	callers := map[trace.Addr][]trace.Addr{}
-	seen := map[trace.Addr]bool{from: true}
-	reached := []trace.Addr{from}
+	seen := map[trace.Addr]bool{}
+	reached := slices.Clone(from)
+	for _, at := range from {
+		seen[at] = true
+	}
 	add := func(calls []call, caller trace.Addr) {
 		for _, c := range calls {
 			if caller != 0 {

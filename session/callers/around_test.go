@@ -63,3 +63,43 @@ func TestAround(t *testing.T) {
 		}
 	}
 }
+
+// TestFromMain: what main alone leads to was come to from there, and what a thread begins with as well may not.
+func TestFromMain(t *testing.T) {
+	for flags, want := range map[string][]string{
+		"-pie -fPIE":           {"in top", "in deep", "in main"},
+		"-pie -fPIE -DBEGINS":  nil,
+		"-pie -fPIE -DBEFORE":  nil,
+		"-no-pie -fno-pie":     nil,
+		"-pie -fPIE -DANOTHER": {"in top", "in deep", "in main"}, // it leads elsewhere
+	} {
+		g, f, c := compiled(t, fromMain, append(strings.Fields(flags), "-O0", "-pthread")...)
+		pc := bias + trace.Addr(slices.Max(f.LineAddrs(c, 2)))
+		if got := comments(g.symbols, g.FromMain(pc)); !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, want %q", flags, got, want)
+		}
+	}
+}
+
+const fromMain = `static int *cell, *other;
+static void set(int v) { *cell = v; }
+static void helper(int v) { set(v);           // in helper
+	if (v) set(v + 1); }                  // again in helper
+void top(int v) { *other = 2; helper(v); }    // in top
+void deep(int v) { top(v); }                  // in deep
+#include <pthread.h>
+static void *begin(void *p) {
+#ifdef BEGINS
+	helper(1);
+#endif
+	return p; }
+#ifdef BEFORE
+__attribute__((constructor)) static void before(void) { helper(2); }
+#endif
+int main(void) { int a; pthread_t t; cell = other = &a;
+#if defined BEGINS || defined ANOTHER
+	pthread_create(&t, 0, begin, 0);
+#endif
+	deep(1);                              // in main
+	return 0; }
+`
