@@ -356,6 +356,10 @@ func (m *maker) arraysOf(tables []*table, others []*portrait) {
 					c.implies = append(c.implies, r.key) // from an index on that leads out of the block nothing is asked
 				}
 			}
+			if target != nil && a.knows && a.elem.Kind == types.Pointer { // that of a smart pointer is its own
+				m.add("led "+a.name, "what the elements of "+a.name+" lead to is alive",
+					fmt.Sprintf("for I in 0 to %s, X.%s[I] == NULL or (X.%s[I]).EXISTS == TRUE", n.last(), a.name, a.name)).needs(a).need = 8
+			}
 			for _, f := range values(a, target) {
 				m.ordered(a, n, f)
 				m.placed(a, n, f)

@@ -27,7 +27,7 @@ func (m *maker) hung(a *table, n size, target *portrait) {
 func (m *maker) eachBack(key string, a *table, last string, back *link) *candidate {
 	child := fmt.Sprintf("X.%s[I]", a.name)
 	return m.say(key, fmt.Sprintf("the %s of each of %s is the node that it hangs on", back.name, a.name),
-		fmt.Sprintf("%s X;  for I in 0 to %s, %s != NULL => %s.%s == X;", m.name, last, child, child, back.name))
+		fmt.Sprintf("%s X;  for I in 0 to %s, %s != NULL => %s.%s == X;", m.name, last, child, child, back.name)).because("led " + a.name)
 }
 
 // below makes the candidates about numbers that count what hangs on a node's array of pointers to its own kind.
