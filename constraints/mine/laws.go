@@ -294,12 +294,8 @@ func (m *maker) alive(own []*link) {
 // nullTogether: two pointers, one of which is NULL only if the other is: of a container the one by which it is empty, but not of two. Nor of the last
 // nodes of lists, which are few, with those that are in none.
 func (m *maker) nullTogether(s shape) {
-	goesOn := m.seconds(s)
-	if s.kind == tree && len(s.links) == 1 {
-		goesOn = append(goesOn, s.links...)
-	}
 	for _, p := range m.links {
-		if slices.Contains(goesOn, p) {
+		if s.kind == tree && len(s.links) == 1 && p == s.links[0] {
 			continue
 		}
 		for _, q := range m.links {

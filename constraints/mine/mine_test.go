@@ -494,7 +494,7 @@ func TestNullAtEnds(t *testing.T) {
 		links []*link
 		want  []string
 	}{
-		{[]*link{next}, []string{"T null marks next", "T null marks twin"}},
+		{[]*link{next}, []string{"T null twin next", "T null twin marks", "T null marks next", "T null marks twin"}},
 		{[]*link{next, twin}, []string{"T null next twin", "T null next marks", "T null twin next", "T null twin marks", "T null marks next", "T null marks twin"}},
 	} {
 		m := newMaker(&portrait{typ: &check.NodeType{Name: "T"}, links: []*link{next, twin, marks}})

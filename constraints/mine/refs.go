@@ -62,7 +62,7 @@ func (f *field) namedCount() bool {
 }
 
 // references makes the candidates about numbers that count the pointers to a node: all pointers, or all but those
-// of one field, as one that leads back and is not counted; with those of objects in static memory or without. Where variables of
+// of one field or two, as one that leads back and is not counted, or the chains of a hash table and the table; with those of objects in static memory or without. Where variables of
 // functions hold nodes too, the number is at least that of the pointers that are seen.
 func (m *maker) references(all []*portrait, globals []global) {
 	h := holdersOf(m.portrait, all)
@@ -70,9 +70,15 @@ func (m *maker) references(all []*portrait, globals []global) {
 		return
 	}
 	sets := [][]string{h.fields}
+	without := func(set []string, i int) []string { return slices.Delete(slices.Clone(set), i, i+1) }
 	for i := range h.fields {
 		if len(h.fields) > 1 {
-			sets = append(sets, slices.Delete(slices.Clone(h.fields), i, i+1))
+			sets = append(sets, without(h.fields, i))
+		}
+	}
+	for i := 0; len(h.fields) > 2 && i < len(h.fields); i++ {
+		for k := i; k < len(h.fields)-1; k++ {
+			sets = append(sets, without(without(h.fields, i), k))
 		}
 	}
 	static, statics := "", 0.0
