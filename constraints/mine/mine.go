@@ -298,14 +298,14 @@ func (m *mining) shapeOf(ctx context.Context, p *portrait) (shape, error) {
 	return mk.recognise(func(key string) bool { return held[key] }), nil
 }
 
-// exits lists the functions at whose ends a candidate failed.
-func (m *mining) exits(c *candidate) (out []string) {
+// exits counts the functions at whose ends a candidate failed.
+func (m *mining) exits(c *candidate) (n int) {
 	for p := range c.fails {
-		if at := m.land.places[p]; at.exit {
-			out = append(out, at.fn)
+		if m.land.places[p].exit {
+			n++
 		}
 	}
-	return out
+	return n
 }
 
 // conditional looks for a field that says which elements of an array of pointers are

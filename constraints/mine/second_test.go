@@ -41,7 +41,7 @@ func TestSteady(t *testing.T) {
 				fails(x, c.always)
 			}
 		}
-		m.steady(func(c *candidate) []string { return make([]string, len(c.fails)) })
+		m.steady(func(c *candidate) int { return len(c.fails) })
 		i := slices.IndexFunc(m.out, func(x *candidate) bool { return x.key == "T forest chain, queue" })
 		if m.out[i].dead != c.want {
 			t.Errorf("%s: both together given up: %t", c.what, m.out[i].dead)

@@ -127,8 +127,8 @@ const unsteady = 3
 
 // steady drops sets of fields that are no forest where several outermost functions end, if a part of them is one everywhere: a list in which nodes
 // lie for a while, as those that wait, makes no tree with that in which they always are, and that both meet is no reason to look nowhere where it is
-// not empty. exits are the functions at whose ends a candidate failed.
-func (m *maker) steady(exits func(*candidate) []string) {
+// not empty. exits counts the functions at whose ends a candidate failed.
+func (m *maker) steady(exits func(*candidate) int) {
 	of := map[string]*candidate{}
 	for _, c := range m.out {
 		of[c.key] = c
@@ -147,7 +147,7 @@ func (m *maker) steady(exits func(*candidate) []string) {
 			continue
 		}
 		for _, c := range forest(s) {
-			c.dead = c.dead || len(exits(c)) >= unsteady
+			c.dead = c.dead || exits(c) >= unsteady
 		}
 	}
 }
