@@ -14,7 +14,7 @@ func (m *maker) hung(a *table, n size, target *portrait) {
 		if q.array || !q.edge || q.union || !q.leadsTo(m.name) || !sameStruct(q.elem, m.typ.Layout) {
 			continue
 		}
-		back := m.eachBack(fmt.Sprintf("back %s %s %s", a.name, q.name, n.name), a, n.last(), q).needs(a)
+		back := m.eachBack(fmt.Sprintf("back %s %s %s", a.name, q.name, n.name), a.name, n.last(), q).needs(a)
 		back.family = "back " + a.name + " " + q.name
 		up := "X." + q.name + "."
 		down := m.say(fmt.Sprintf("down %s %s %s %s", target.name(), q.name, a.name, n.name), fmt.Sprintf("a %s is once among the %s of its %s", target.name(), a.name, q.name),
@@ -24,10 +24,10 @@ func (m *maker) hung(a *table, n size, target *portrait) {
 }
 
 // eachBack: what the elements of an array up to a last one lead to leads back by a pointer.
-func (m *maker) eachBack(key string, a *table, last string, back *link) *candidate {
-	child := fmt.Sprintf("X.%s[I]", a.name)
-	return m.say(key, fmt.Sprintf("the %s of each of %s is the node that it hangs on", back.name, a.name),
-		fmt.Sprintf("%s X;  for I in 0 to %s, %s != NULL => %s.%s == X;", m.name, last, child, child, back.name)).because("led " + a.name)
+func (m *maker) eachBack(key, array, last string, back *link) *candidate {
+	child := fmt.Sprintf("X.%s[I]", array)
+	return m.say(key, fmt.Sprintf("the %s of each of %s is the node that it hangs on", back.name, array),
+		fmt.Sprintf("%s X;  for I in 0 to %s, %s != NULL => %s.%s == X;", m.name, last, child, child, back.name)).because("led " + array)
 }
 
 // below makes the candidates about numbers that count what hangs on a node's array of pointers to its own kind.

@@ -193,11 +193,10 @@ func (f *family) ways(c *class, q *link, others []*portrait) {
 		}
 	}
 	for _, l := range c.rows {
-		c.add("back "+l.name+" "+q.name, fmt.Sprintf("%s leads back where each of %s came from", q.name, l.name),
-			fmt.Sprintf("for I in 0 to %d, X.%s[I] != NULL => X.%s[I].%s == X", l.count-1, l.name, l.name, q.name))
+		c.eachBack("back "+l.name+" "+q.name, l.name, fmt.Sprint(l.count-1), q)
 	}
 	for _, a := range c.arrays {
-		c.eachBack("back "+a.name+" "+q.name, a, "X."+a.name+".COUNT - 1", q)
+		c.eachBack("back "+a.name+" "+q.name, a.name, "X."+a.name+".COUNT - 1", q)
 	}
 	c.add("down "+q.name, "a node hangs on its "+q.name, fmt.Sprintf("X.%s != NULL => X.%s -> X", q.name, q.name)).joined = true
 	for _, h := range others {

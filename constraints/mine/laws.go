@@ -561,10 +561,10 @@ func (m *maker) inner(ptrs []string) {
 			both("least", "the least", fmt.Sprintf("MIN(X.%s, X.%s)", l, r), math.Min).because("edge " + f.name + " <= 0")
 		}
 		for _, g := range m.fields {
+			if !integer(g.typ) || len(g.values) < 3 || g.min > f.max || f.min > g.max {
+				continue
+			}
 			for _, p := range ptrs {
-				if !integer(g.typ) || len(g.values) < 3 || g.min > f.max || f.min > g.max {
-					continue
-				}
 				c := m.compare(fmt.Sprintf("inner %s %s %s", f.name, p, g.name), fmt.Sprintf("%s is the %s of %s", f.name, g.name, p), fmt.Sprintf("X.%s != NULL", p),
 					"X."+f.name, "==", fmt.Sprintf("X.%s.%s", p, g.name), 0)
 				c.need = 4
@@ -573,7 +573,7 @@ func (m *maker) inner(ptrs []string) {
 				}
 			}
 			for _, k := range []int64{0, -1} {
-				if len(ptrs) != 2 || f == g || !integer(g.typ) || len(g.values) < 3 || g.min > f.max || f.min > g.max {
+				if len(ptrs) != 2 || f == g {
 					break
 				}
 				m.compare(fmt.Sprintf("inner meet %s %s %d", f.name, g.name, k), fmt.Sprintf("the %s of %s is the %s of %s%s", f.name, ptrs[0], g.name, ptrs[1], offset(k)),

@@ -76,9 +76,9 @@ func (m *maker) countsOfSecond(o *portrait, s shape, f *field, l *link) (keys []
 	mk := newMaker(o)
 	s.links, s.backs = mk.same(s.links), mk.same(s.backs)
 	for _, q := range mk.seconds(s) {
-		key := "reached " + f.name + " " + l.name + " " + q.name
+		key, counted := "reached "+f.name+" "+l.name+" "+q.name, mk.countedBy(q)
 		m.compare(key, fmt.Sprintf("%s is the number of %s that hang on %s over %s", f.name, o.name(), l.name, q.name),
-			"", "X."+f.name, "==", fmt.Sprintf("(X.%s).%s", l.name, mk.countedBy(q).name), 0).with(mk.countedBy(q)).because(append(keys, "reached "+f.name+" "+l.name)...)
+			"", "X."+f.name, "==", fmt.Sprintf("(X.%s).%s", l.name, counted.name), 0).with(counted).because(append(keys, "reached "+f.name+" "+l.name)...)
 		keys = append(keys, key)
 	}
 	return keys
