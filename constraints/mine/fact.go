@@ -187,6 +187,11 @@ type pair struct {
 	whole  [2]float64 // what these are the remainders of
 }
 
+// unequal: that no two numbers in order are alike may be an accident, since others of them are, and so few that none might have met.
+func (c *candidate) unequal() bool {
+	return c.alike > 0 && math.Pow(1-c.alike, float64(c.Distinct)) > maxChance
+}
+
 // justified says whether the evidence is enough, and else what it lacks.
 func (c *candidate) justified() (bool, string) {
 	switch {

@@ -29,6 +29,7 @@ type candidate struct {
 	join        func(b, other float64) float64
 	steps       bool     // the operands are neighbours in an array: alike ones say nothing of the order, and each step counts once
 	distance    string   // of an order of two pointers: their difference as written. It is judged by how many different ones were seen
+	alike       float64  // of an order without equal numbers: the share of pairs of nodes that have one number; 0: none had
 	share       float64  // of all nodes that satisfy its body, guard or not; 0: it is not judged by that
 	need        int      // different instances that make it more than an accident; 0: enough
 	states      int      // in so many states it must have been seen

@@ -705,8 +705,11 @@ func (m *maker) alongEdges(f *field, s shape) {
 	add := func(op string, k int64, words string, covers ...string) *candidate {
 		c := m.compare(fmt.Sprintf("edge %s %s %d", f.name, op, k), words, guard, left, op, right, k)
 		c.need = 3
-		if op == "==" && k == 0 {
+		switch {
+		case op == "==" && k == 0:
 			c.need = 2
+		case op == "<" || op == ">":
+			c.alike = f.alike()
 		}
 		for _, x := range covers {
 			c.because(fmt.Sprintf("edge %s %s 0", f.name, x))
@@ -749,6 +752,9 @@ func (m *maker) searchTree(f *field, l, r string) {
 		d := m.compare("above "+f.name+" "+r+" "+op, fmt.Sprintf("search tree: %s in all of %s comes after", f.name, r),
 			fmt.Sprintf("X.%s != NULL", r), "X."+f.name, op, fmt.Sprintf("(X.%s).LOW_%s", r, id), 0).with(low)
 		c.need, d.need = 4, 4
+		if op == "<" {
+			c.alike, d.alike = f.alike(), f.alike()
+		}
 		c.alone, d.alone = fmt.Sprintf("heap order: %s in all of %s comes before", f.name, l), fmt.Sprintf("heap order: %s in all of %s comes after", f.name, r)
 		for _, op := range []string{"<", "<="} {
 			c.halves = append(c.halves, m.name+" above "+f.name+" "+r+" "+op)

@@ -436,6 +436,7 @@ func (m *mining) laws(ctx context.Context) error {
 	}
 	for _, c := range m.cands {
 		c.weigh()
+		c.dead = c.dead || c.unequal()
 	}
 	m.tried = true
 	m.final = m.quiet

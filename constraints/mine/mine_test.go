@@ -54,6 +54,52 @@ func TestWeigh(t *testing.T) {
 	}
 }
 
+// TestInPart: what lies in a part that is a node of its own is said of that, and not again of the node around it.
+func TestInPart(t *testing.T) {
+	conn, other := &check.NodeType{Name: "conn"}, &check.NodeType{Name: "other"}
+	spec := &check.Spec{Embeds: []check.Embed{{Host: conn, Member: "idle"}}}
+	for _, c := range []struct {
+		of   *check.NodeType
+		path string
+		want bool
+	}{{conn, "idle.level", true}, {conn, "idle.entry.next", true}, {conn, "idle_level", false}, {conn, "retry.level", false}, {other, "idle.level", false}} {
+		if got := inPart(spec, c.of, c.path); got != c.want {
+			t.Errorf("%s of %s: %v", c.path, c.of.Name, got)
+		}
+	}
+}
+
+// TestUnequal: that an order is strict says little where a few nodes have the same number, as of random priorities; of a key, or where many have and
+// never along the order, it is a law.
+func TestUnequal(t *testing.T) {
+	of := func(shared bool, values map[int64]int) *field {
+		f := &field{shared: shared, values: values}
+		for _, n := range values {
+			f.n += n
+		}
+		return f
+	}
+	keys, few, many := map[int64]int{}, map[int64]int{}, map[int64]int{1: 10, 2: 15, 3: 15}
+	for i := range int64(40) {
+		keys[i], few[i] = 1, 1
+	}
+	few[7] = 2
+	for _, c := range []struct {
+		name string
+		of   *field
+		want bool
+	}{
+		{"keys", of(false, keys), false},
+		{"a key that was given again", of(false, few), false},
+		{"two priorities are one", of(true, few), true},
+		{"depths", of(true, many), false},
+	} {
+		if got := (&candidate{alike: c.of.alike(), Fact: Fact{Distinct: 30}}).unequal(); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}
+
 // TestWeighSteps: an array that is filled with a few values has a few steps, wherever these lie, and is in order by chance.
 func TestWeighSteps(t *testing.T) {
 	var filled, sorted [][2]float64

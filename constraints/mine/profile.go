@@ -64,6 +64,7 @@ type field struct {
 	values   map[int64]int // different nodes that had it
 	met      map[sighting]bool
 	many     bool // more different values than are counted
+	shared   bool // two nodes had one value at a time: it is no key
 	min, max int64
 	n        int
 }
@@ -95,7 +96,7 @@ func portray(of *trial, t *check.NodeType, times []mgpp.Timestamp) *portrait {
 		p.links = append(p.links, &link{name: c.Name, count: c.Count, array: c.Count != 1, edge: true, typed: sameStruct(c.Elem, t.Layout) || c.Elem != nil && derives(c.Elem, t.Layout), union: c.InUnion, elem: c.Elem, to: map[string]int{}})
 	}
 	for _, s := range t.Layout.Scalars() {
-		if s.Type == nil || s.VTable || strings.Contains(s.Path, "[") || internal(s.Path) && !containerSize(s.Path) {
+		if s.Type == nil || s.VTable || strings.Contains(s.Path, "[") || internal(s.Path) && !containerSize(s.Path) || inPart(of.spec, t, s.Path) {
 			continue
 		}
 		switch s.Type.Kind {
@@ -123,8 +124,14 @@ func portray(of *trial, t *check.NodeType, times []mgpp.Timestamp) *portrait {
 			for i := range t.Edges {
 				p.links[i].note(of, v, o, &t.Edges[i])
 			}
-			for _, f := range slices.Concat(p.fields, p.lengths) {
-				f.note(v, o, g.Object(o).Addr)
+		}
+		for _, f := range slices.Concat(p.fields, p.lengths) {
+			now := map[int64]bool{}
+			for _, o := range nodes {
+				if x, ok := f.note(v, o, g.Object(o).Addr); ok {
+					f.shared = f.shared || now[x]
+					now[x] = true
+				}
 			}
 		}
 	}
@@ -133,6 +140,11 @@ func portray(of *trial, t *check.NodeType, times []mgpp.Timestamp) *portrait {
 	p.notePayload(r, g, times)
 	p.listSpans(r, g, times)
 	return p
+}
+
+// inPart reports whether a path of a node leads into a part that is a node of its own, of which everything is said.
+func inPart(spec *check.Spec, t *check.NodeType, path string) bool {
+	return slices.ContainsFunc(spec.Embeds, func(e check.Embed) bool { return e.Host == t && strings.HasPrefix(path, e.Member+".") })
 }
 
 // withoutCounts leaves out pointers that lie in what reads as a pointer itself: of a smart pointer that to its counts, which
@@ -236,19 +248,20 @@ func (p *portrait) notePayload(r *Run, g *graph.Graph, times []mgpp.Timestamp) {
 	}
 }
 
-func (f *field) note(v mgpp.View, o graph.ObjID, addr trace.Addr) {
+// note takes in the value of a node. Not ok: it has none.
+func (f *field) note(v mgpp.View, o graph.ObjID, addr trace.Addr) (x int64, ok bool) {
 	var data [8]byte
 	var written [8]bool
 	if f.size < 1 || f.size > 8 {
-		return
+		return 0, false
 	}
 	b := mgpp.Bytes{Data: data[:f.size], Written: written[:f.size]}
 	if !v.Read(addr+trace.Addr(f.offset), &b) || slices.Contains(b.Written, false) {
-		return
+		return 0, false
 	}
-	x := f.value(binary.LittleEndian.Uint64(data[:]))
+	x = f.value(binary.LittleEndian.Uint64(data[:]))
 	if f.met[sighting{o, x}] {
-		return
+		return x, true
 	}
 	f.met[sighting{o, x}] = true
 	if f.n == 0 || x < f.min {
@@ -263,6 +276,19 @@ func (f *field) note(v mgpp.View, o graph.ObjID, addr trace.Addr) {
 	} else {
 		f.many = true
 	}
+	return x, true
+}
+
+// alike is the share of pairs of nodes that have one value, as far as any had at a time: of a key, 0.
+func (f *field) alike() float64 {
+	if !f.shared || f.n < 2 {
+		return 0
+	}
+	pairs := 0.0
+	for _, n := range f.values {
+		pairs += float64(n) * float64(n-1)
+	}
+	return pairs / (float64(f.n) * float64(f.n-1))
 }
 
 // value cuts the field out of its bytes and extends its sign.

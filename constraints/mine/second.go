@@ -57,6 +57,9 @@ func (m *maker) secondOrders(s shape) {
 				covers    []string
 			}{{"<", "grows", []string{"<="}}, {"<=", "does not fall", nil}, {">", "falls", []string{">="}}, {">=", "does not grow", nil}, {"==", "is the same", []string{"<=", ">="}}} {
 				c := m.compare("edge "+f.name+" "+r.op+" "+q.name, fmt.Sprintf("%s %s along %s", f.name, r.words, q.name), q.on(), "X."+f.name, r.op, "X."+q.name+"."+f.name, 0)
+				if r.op == "<" || r.op == ">" {
+					c.alike = f.alike()
+				}
 				for _, op := range r.covers {
 					c.because("edge " + f.name + " " + op + " " + q.name)
 				}
