@@ -173,6 +173,9 @@ func show(e Expr) string {
 	case *Relation:
 		return fmt.Sprintf("(%s relation path=%t not=%t %v %s)", show(e.From), e.Path, e.Not, e.Fields, show(e.To))
 	case *Aggregate:
+		if e.Sum && e.Type != nil {
+			return fmt.Sprintf("sum(%s $%d: %s)", e.Type.Name, e.Slot, show(e.Elem))
+		}
 		if e.Sum {
 			return fmt.Sprintf("sum(#%d in %s to %s: %s)", e.Slot, show(e.Lo), show(e.Hi), show(e.Elem))
 		}

@@ -287,8 +287,10 @@ func (u uses) expr(e syntax.Expr) {
 			u.expr(e.Guard)
 		}
 	case *syntax.Sum:
-		u.expr(e.Loop.Lo)
-		u.expr(e.Loop.Hi)
+		if e.Type.Name == "" {
+			u.expr(e.Loop.Lo)
+			u.expr(e.Loop.Hi)
+		}
 		u.expr(e.Elem)
 	case *syntax.MinMax:
 		for _, a := range e.Args {

@@ -329,8 +329,8 @@ type (
 		From, To Expr
 		Fields   []Field
 	}
-	// Aggregate is COUNT(T), COUNT(T Y: g) (Slot: Y's) or SUM(I in a to b: e)
-	// (Slot: I's index slot).
+	// Aggregate is COUNT(T), COUNT(T Y: g), SUM(T Y: e) (Slot: Y's) or SUM(I in a to b: e)
+	// (Slot: I's index slot; Type: nil).
 	Aggregate struct {
 		Src    string
 		Sum    bool

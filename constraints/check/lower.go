@@ -361,8 +361,11 @@ func (s *scope) count(e *syntax.Count) operand {
 	return number(a)
 }
 
-// sum lowers SUM(I in a to b: e).
+// sum lowers SUM(I in a to b: e) and SUM(T Y: e).
 func (s *scope) sum(e *syntax.Sum) operand {
+	if e.Type.Name != "" {
+		return s.sumOfNodes(e)
+	}
 	lo, hi := s.number(e.Loop.Lo), s.number(e.Loop.Hi)
 	if !s.fresh(e.Loop.Var, e.Loop.Pos) {
 		return operand{}
@@ -373,6 +376,22 @@ func (s *scope) sum(e *syntax.Sum) operand {
 	a.Elem = s.number(e.Elem)
 	delete(s.indices, e.Loop.Var)
 	if lo == nil || hi == nil || a.Elem == nil {
+		return operand{}
+	}
+	return number(a)
+}
+
+func (s *scope) sumOfNodes(e *syntax.Sum) operand {
+	t := s.typeOf(e.Type)
+	if t == nil || !s.fresh(e.Var.Name, e.Var.Pos) {
+		return operand{}
+	}
+	a := &Aggregate{Src: syntax.ExprString(e), Sum: true, Type: t, Slot: s.slots}
+	s.slots++
+	s.vars[e.Var.Name] = &Node{Src: e.Var.Name, Slot: a.Slot, Type: t}
+	a.Elem = s.number(e.Elem)
+	delete(s.vars, e.Var.Name)
+	if a.Elem == nil {
 		return operand{}
 	}
 	return number(a)

@@ -9,36 +9,58 @@ import (
 
 // aggregate evaluates COUNT and SUM.
 func (e *env) aggregate(x *check.Aggregate) value {
-	if x.Sum {
+	if x.Type == nil {
 		return e.sum(x)
 	}
 	closed := e.c.closed[x]
 	if v, ok := e.sums[x]; closed && ok && (e.rec == nil || !e.rec.walks(x)) {
 		return v
 	}
-	n := 0
-	if x.Guard == nil {
-		n = len(e.population(x.Type))
+	total := number(0)
+	if !x.Sum && x.Guard == nil {
+		total = number(int64(len(e.population(x.Type))))
 	} else {
 		saved := e.vars[x.Slot]
 		for _, o := range e.countable(x, closed) {
-			e.vars[x.Slot] = o
-			if e.eval(x.Guard).tri() == yes {
-				n++
+			if total = plus(total, e.worth(x, o), x); !total.defined() {
+				break
 			}
 		}
 		e.vars[x.Slot] = saved
 	}
 	if closed {
-		e.setSum(x, n)
+		e.setSum(x, total)
 	}
-	return number(int64(n))
+	return total
 }
 
-// countable returns the nodes that a COUNT may count: where its condition ties them to what is bound, those, as few may be
+// worth is what a node counts in an aggregate: of a COUNT 1 or 0.
+func (e *env) worth(x *check.Aggregate, o graph.ObjID) value {
+	e.vars[x.Slot] = o
+	switch {
+	case x.Sum:
+		return e.eval(x.Elem)
+	case x.Guard == nil || e.eval(x.Guard).tri() == yes:
+		return number(1)
+	}
+	return number(0)
+}
+
+// plus adds what is defined.
+func plus(v, w value, at check.Expr) value {
+	switch {
+	case !v.defined():
+		return v
+	case !w.defined():
+		return w
+	}
+	return arithmetic("+", v, w, false, at)
+}
+
+// countable returns the nodes that an aggregate may count: where the condition of a COUNT ties them to what is bound, those, as few may be
 // of a list of many, and what others there are says nothing then. What stands alone is kept up for all.
 func (e *env) countable(x *check.Aggregate, closed bool) []graph.ObjID {
-	if closed {
+	if closed || x.Sum {
 		return e.population(x.Type)
 	}
 	e.vars[x.Slot] = 0
@@ -72,11 +94,7 @@ func (e *env) sum(x *check.Aggregate) value {
 	saved := e.idx[x.Slot]
 	for i := lo.int(); i <= hi.int() && total.defined(); i++ {
 		e.idx[x.Slot] = i
-		if t := e.eval(x.Elem); t.defined() {
-			total = arithmetic("+", total, t, false, x)
-		} else {
-			total = t
-		}
+		total = plus(total, e.eval(x.Elem), x)
 	}
 	e.idx[x.Slot] = saved
 	return total

@@ -358,7 +358,7 @@ func (c *Checker) For(i Instance, t *check.NodeType) bool {
 		of := slices.ContainsFunc(k.Vars, func(v check.Var) bool { return v.Type == t })
 		k.Walk(func(e check.Expr) {
 			a, ok := e.(*check.Aggregate)
-			of = of || ok && !a.Sum && a.Type == t
+			of = of || ok && a.Type == t
 		})
 		return of
 	}

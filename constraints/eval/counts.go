@@ -1,11 +1,14 @@
 package eval
 
 import (
+	"maps"
+	"slices"
+
 	"mgtrace/constraints/check"
 	"mgtrace/constraints/graph"
 )
 
-// count is a COUNT(T Y: g) that refers to nothing but its own variable, so that
+// count is a COUNT(T Y: g) or SUM(T Y: e) that refers to nothing but its own variable, so that
 // it has one value on a view. It is kept up from view to view: a change is
 // looked at node by node, and only a change of the number concerns constraints.
 type count struct {
@@ -13,18 +16,64 @@ type count struct {
 	sites []site
 }
 
-// counted is the set of nodes that a count counts.
-type counted map[graph.ObjID]bool
+// counted is what the nodes of a type count, those without that count 0, and what that is in all.
+type counted struct {
+	worth map[graph.ObjID]value
+	sum   int64 // of those that are plain
+	odd   int   // how many are not
+}
+
+// plain: so small a whole number that all nodes' together are one.
+func (v value) plain() bool {
+	const most = 1 << 40
+	return v.kind == integer && !v.wide && -most < v.int() && v.int() < most
+}
+
+// add takes in one more, or one less.
+func (s *counted) add(v value, times int64) {
+	if v.plain() {
+		s.sum += times * v.int()
+	} else {
+		s.odd += int(times)
+	}
+}
+
+// put changes what a node counts.
+func (s *counted) put(o graph.ObjID, v value) {
+	s.add(s.of(o), -1)
+	if s.add(v, 1); v.same(number(0)) {
+		delete(s.worth, o)
+	} else {
+		s.worth[o] = v
+	}
+}
+
+func (s *counted) of(o graph.ObjID) value {
+	if v, ok := s.worth[o]; ok {
+		return v
+	}
+	return number(0)
+}
+
+// total adds up.
+func (s *counted) total(at check.Expr) value {
+	if s.odd == 0 {
+		return number(s.sum)
+	}
+	total := number(0)
+	for _, o := range slices.Sorted(maps.Keys(s.worth)) {
+		total = plus(total, s.worth[o], at)
+	}
+	return total
+}
 
 // standsAlone reports whether an aggregate is one of those.
-func standsAlone(x *check.Aggregate) bool { return !x.Sum && usesOf(x) == (uses{}) }
+func standsAlone(x *check.Aggregate) bool { return x.Type != nil && usesOf(x) == (uses{}) }
 
 // countSite notes a count of a constraint and returns the site that reads it.
 func (c *Checker) countSite(x *check.Aggregate) site {
 	n := count{x: x}
-	if x.Guard != nil {
-		n.sites = sitesOf(x.Guard, 0, nil, nil)
-	}
+	children(x, func(y check.Expr) { n.sites = sitesOf(y, 0, nil, n.sites) })
 	c.counts = append(c.counts, n)
 	c.closed[x] = true
 	return site{kind: readsCount, count: len(c.counts) - 1}
@@ -32,28 +81,22 @@ func (c *Checker) countSite(x *check.Aggregate) site {
 
 // members evaluates a count from scratch.
 func (n *count) members(e *env) counted {
-	set := counted{}
+	set := counted{worth: map[graph.ObjID]value{}}
 	for _, o := range e.population(n.x.Type) {
-		if n.counts(e, o) {
-			set[o] = true
-		}
+		set.put(o, n.worth(e, o))
 	}
 	return set
 }
 
-// counts reports whether an object is counted.
-func (n *count) counts(e *env, o graph.ObjID) bool {
+// worth is what an object counts.
+func (n *count) worth(e *env, o graph.ObjID) value {
 	if !e.bindable(o, n.x.Type) {
-		return false
-	}
-	if n.x.Guard == nil {
-		return true
+		return number(0)
 	}
 	e.push()
-	e.vars[n.x.Slot] = o
-	r := e.eval(n.x.Guard).tri() == yes
+	v := e.worth(n.x, o)
 	e.pop()
-	return r
+	return v
 }
 
 // countAll evaluates all counts of a state from scratch.
@@ -67,14 +110,14 @@ func (s *state) countAll() {
 func (s *state) recount(i int) {
 	n := &s.env.c.counts[i]
 	s.counts[i] = n.members(s.env)
-	s.env.setSum(n.x, len(s.counts[i]))
+	s.env.setSum(n.x, s.counts[i].total(n.x))
 }
 
-func (e *env) setSum(x *check.Aggregate, n int) {
+func (e *env) setSum(x *check.Aggregate, v value) {
 	if e.sums == nil {
 		e.sums = map[*check.Aggregate]value{}
 	}
-	e.sums[x] = number(int64(n))
+	e.sums[x] = v
 }
 
 // countSeeds adds the objects whose being counted e's view shows to depend on
@@ -154,37 +197,41 @@ func (d *delta) gatherCounts(e *env, out concerned) {
 func (s *state) settle(d *delta, e *env, who concerned, changed []attrKey, keep bool) {
 	for i := range who {
 		n := &d.c.counts[i]
-		was := len(s.counts[i])
-		now := was
-		if who[i] == nil {
-			set := n.members(e)
-			now = len(set)
-			if keep {
-				s.counts[i] = set
+		set, was := &s.counts[i], s.counts[i].total(n.x)
+		var now value
+		switch {
+		case who[i] == nil:
+			all := n.members(e)
+			if now = all.total(n.x); keep {
+				*set = all
 			}
-		} else {
+		case keep:
 			d.countAttrs(e, i, changed, who[i])
 			for o := range who[i] {
-				before, after := s.counts[i][o], n.counts(e, o)
-				switch {
-				case before && !after:
-					now--
-					if keep {
-						delete(s.counts[i], o)
-					}
-				case after && !before:
-					now++
-					if keep {
-						s.counts[i][o] = true
-					}
-				}
+				set.put(o, n.worth(e, o))
 			}
+			now = set.total(n.x)
+		default:
+			d.countAttrs(e, i, changed, who[i])
+			now = n.supposed(e, *set, who[i])
 		}
 		e.setSum(n.x, now)
-		if now != was {
+		if !now.same(was) {
 			d.readers(i)
 		}
 	}
+}
+
+// supposed is a count on another view, on which some objects may count something else.
+func (n *count) supposed(e *env, set counted, who map[graph.ObjID]bool) value {
+	for o := range who {
+		set.add(set.of(o), -1)
+		set.add(n.worth(e, o), 1)
+	}
+	if set.odd > 0 {
+		set = n.members(e)
+	}
+	return set.total(n.x)
 }
 
 // compareCounts marks the constraints that read a count which differs between
@@ -193,23 +240,23 @@ func (d *delta) compareCounts(before, after *env, who concerned, changed []attrK
 	for i := range who {
 		n := &d.c.counts[i]
 		if who[i] == nil {
-			if len(n.members(before)) != len(n.members(after)) {
+			was, now := n.members(before), n.members(after)
+			if !was.total(n.x).same(now.total(n.x)) {
 				d.readers(i)
 			}
 			continue
 		}
 		d.countAttrs(before, i, changed, who[i])
 		d.countAttrs(after, i, changed, who[i])
-		diff := 0
+		var diff counted
+		odd := false
 		for o := range who[i] {
-			if n.counts(after, o) {
-				diff++
-			}
-			if n.counts(before, o) {
-				diff--
-			}
+			was, now := n.worth(before, o), n.worth(after, o)
+			diff.add(was, -1)
+			diff.add(now, 1)
+			odd = odd || !was.same(now) && !(was.plain() && now.plain())
 		}
-		if diff != 0 {
+		if diff.sum != 0 || odd {
 			d.readers(i)
 		}
 	}

@@ -121,7 +121,7 @@ func sitesOf(x check.Expr, inner uint64, alone func(*check.Aggregate) site, out 
 		if alone != nil && standsAlone(x) {
 			return append(out, alone(x))
 		}
-		if !x.Sum {
+		if x.Type != nil {
 			out = append(out, site{kind: readsAll, typ: x.Type, every: true})
 			inner |= 1 << (x.Slot & 63)
 		}

@@ -64,9 +64,9 @@ func usesOf(x check.Expr) uses {
 	}
 	children(x, func(y check.Expr) { u = u.or(usesOf(y)) })
 	if a, ok := x.(*check.Aggregate); ok {
-		if a.Sum {
+		if a.Type == nil {
 			u.idx &^= 1 << (a.Slot & 63)
-		} else if a.Guard != nil {
+		} else {
 			u.vars &^= 1 << (a.Slot & 63)
 		}
 	}

@@ -325,9 +325,11 @@ type (
 		Var   Ident // Name "": no condition
 		Guard Expr
 	}
-	// Sum is "SUM(I in a to b: e)".
+	// Sum is "SUM(I in a to b: e)", or "SUM(T Y: e)".
 	Sum struct {
 		At
+		Type Ident // Name "": over a range
+		Var  Ident
 		Loop Loop
 		Elem Expr
 	}

@@ -443,9 +443,15 @@ func (p *parser) sum() Expr {
 	at := At{p.next().pos}
 	p.next()
 	defer p.open(false)()
-	loop := p.ranged(at, p.ident("the name of an index"))
-	p.expect(":", "after the range of SUM")
-	s := &Sum{at, loop, p.expr()}
+	s := &Sum{At: at}
+	if over := p.ident("the name of an index, or a type"); p.tok().kind == tokIdent && p.tok().text != "in" {
+		s.Type, s.Var = over, p.ident("the name of a variable")
+		p.expect(":", "after the variable of SUM")
+	} else {
+		s.Loop = p.ranged(at, over)
+		p.expect(":", "after the range of SUM")
+	}
+	s.Elem = p.expr()
 	p.expect(")", "to close SUM")
 	return s
 }

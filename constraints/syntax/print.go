@@ -376,6 +376,9 @@ func operationString(e Expr) string {
 		}
 		return fmt.Sprintf("COUNT(%s %s: %s)", e.Type.Name, e.Var.Name, ExprString(e.Guard))
 	case *Sum:
+		if e.Type.Name != "" {
+			return fmt.Sprintf("SUM(%s %s: %s)", e.Type.Name, e.Var.Name, ExprString(e.Elem))
+		}
 		return fmt.Sprintf("SUM(%s: %s)", rangeString(e.Loop), ExprString(e.Elem))
 	case *MinMax:
 		args := make([]string, len(e.Args))

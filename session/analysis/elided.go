@@ -435,7 +435,7 @@ func (a *Analysis) counted(found []eval.Inconsistency) []eval.Inconsistency {
 			case *check.Degree:
 				asks = asks || e.In && (slices.ContainsFunc(e.Fields, a.ownerless) || len(e.Fields) == 0 && a.fromOwnerless(inc))
 			case *check.Aggregate:
-				asks = asks || !e.Sum && !a.Graph.EverBorn(e.Type)
+				asks = asks || e.Type != nil && !a.Graph.EverBorn(e.Type)
 			}
 		})
 		return asks

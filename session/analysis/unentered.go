@@ -36,7 +36,7 @@ func (a *Analysis) asksWhich(k int) bool {
 		case *check.Relation, *check.Degree, *check.Attr:
 			asks = true
 		case *check.Aggregate:
-			asks = asks || !e.Sum && e.Type.Intrusive
+			asks = asks || e.Type != nil && e.Type.Intrusive
 		case *check.Builtin:
 			asks = asks || e.Kind == check.BuiltinExists || e.Kind == check.BuiltinDangling
 		}
