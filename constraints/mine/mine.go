@@ -400,6 +400,7 @@ func (m *mining) laws(ctx context.Context) error {
 		return err
 	}
 	m.portray(base)
+	counters := m.run.countersOf(m.globals, m.run.Globals, times(m.looks))
 	for i, p := range m.portraits {
 		if p.typ.Array {
 			continue
@@ -424,6 +425,7 @@ func (m *mining) laws(ctx context.Context) error {
 		}
 		mk.lengthsOf(m.portraits)
 		mk.references(m.portraits, m.globals)
+		mk.sumsOfAll(m.portraits, counters)
 		m.cands = append(m.cands, mk.out...)
 		m.said = append(m.said, mk.long...)
 	}

@@ -270,8 +270,31 @@ func (m *maker) countsOf(others []*portrait, shapes []shape) {
 				}
 				c.because(m.countsOfSecond(o, shapes[i], f, l)...)
 			}
+			m.led(o, f)
 		}
 	}
+}
+
+// led: a number is how many nodes of another type have a pointer to this one, as a wheel counts the timers that are set.
+func (m *maker) led(o *portrait, f *field) {
+	for _, l := range o.links {
+		if l.array || !l.edge || l.to[m.name] == 0 || !sameStruct(l.elem, m.typ.Layout) {
+			continue
+		}
+		key, beside := ledKey(f, o, l.name), "reached "+f.name+" "
+		c := m.compare(key, fmt.Sprintf("%s is the number of %s of which %s leads to the node", f.name, o.name(), l.name),
+			"", "X."+f.name, "==", fmt.Sprintf("COUNT(%s Y: Y.%s == X)", o.name(), l.name), 0)
+		c.because("total "+f.name+" "+o.name(), "lower "+f.name)
+		for _, x := range m.out {
+			if strings.HasPrefix(x.key, m.name+" "+beside) {
+				x.because(key)
+			}
+		}
+	}
+}
+
+func ledKey(f *field, of *portrait, pointer string) string {
+	return "led " + f.name + " " + of.name() + " " + pointer
 }
 
 // sumsOf: fields of a head that sum up a number of the nodes that hang on one of its pointers, as the volume of a queue of orders.

@@ -63,8 +63,9 @@ type field struct {
 	bits     [2]int        // offset and size; size 0: no bit-field
 	values   map[int64]int // different nodes that had it
 	met      map[sighting]bool
-	many     bool // more different values than are counted
-	shared   bool // two nodes had one value at a time: it is no key
+	many     bool    // more different values than are counted
+	shared   bool    // two nodes had one value at a time: it is no key
+	all      []whole // by time
 	min, max int64
 	n        int
 }
@@ -105,7 +106,7 @@ func portray(of *trial, t *check.NodeType, times []mgpp.Timestamp) *portrait {
 			if containerSize(s.Path) {
 				into = &p.lengths
 			}
-			*into = append(*into, &field{name: s.Path, typ: s.Type, size: s.Size, offset: s.Offset, bits: [2]int{s.BitOffset, s.BitSize}, values: map[int64]int{}, met: map[sighting]bool{}})
+			*into = append(*into, newField(s.Path, s))
 		case types.Pointer:
 			if !slices.ContainsFunc(p.links, func(l *link) bool { return l.name == s.Path }) && s.Type.Elem != nil && s.Type.Elem.Kind != types.Func {
 				p.links = append(p.links, &link{name: s.Path, count: 1, to: map[string]int{}})
@@ -126,13 +127,16 @@ func portray(of *trial, t *check.NodeType, times []mgpp.Timestamp) *portrait {
 			}
 		}
 		for _, f := range slices.Concat(p.fields, p.lengths) {
-			now := map[int64]bool{}
+			now, all := map[int64]bool{}, whole{known: true}
 			for _, o := range nodes {
-				if x, ok := f.note(v, o, g.Object(o).Addr); ok {
+				x, ok := f.note(v, o, g.Object(o).Addr)
+				if ok {
 					f.shared = f.shared || now[x]
 					now[x] = true
 				}
+				all.sum, all.known = all.sum+x, all.known && ok
 			}
+			f.all = append(f.all, all)
 		}
 	}
 	p.alone = len(seen) == 1
@@ -248,8 +252,13 @@ func (p *portrait) notePayload(r *Run, g *graph.Graph, times []mgpp.Timestamp) {
 	}
 }
 
-// note takes in the value of a node. Not ok: it has none.
-func (f *field) note(v mgpp.View, o graph.ObjID, addr trace.Addr) (x int64, ok bool) {
+// newField is a field of which nothing was seen yet.
+func newField(name string, s types.Scalar) *field {
+	return &field{name: name, typ: s.Type, size: s.Size, offset: s.Offset, bits: [2]int{s.BitOffset, s.BitSize}, values: map[int64]int{}, met: map[sighting]bool{}}
+}
+
+// read reads the field of what lies at an address. Not ok: it was never written.
+func (f *field) read(v mgpp.View, addr trace.Addr) (x int64, ok bool) {
 	var data [8]byte
 	var written [8]bool
 	if f.size < 1 || f.size > 8 {
@@ -259,7 +268,15 @@ func (f *field) note(v mgpp.View, o graph.ObjID, addr trace.Addr) (x int64, ok b
 	if !v.Read(addr+trace.Addr(f.offset), &b) || slices.Contains(b.Written, false) {
 		return 0, false
 	}
-	x = f.value(binary.LittleEndian.Uint64(data[:]))
+	return f.value(binary.LittleEndian.Uint64(data[:])), true
+}
+
+// note takes in the value of a node. Not ok: it has none.
+func (f *field) note(v mgpp.View, o graph.ObjID, addr trace.Addr) (x int64, ok bool) {
+	x, ok = f.read(v, addr)
+	if !ok {
+		return 0, false
+	}
 	if f.met[sighting{o, x}] {
 		return x, true
 	}

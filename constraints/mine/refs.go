@@ -35,7 +35,7 @@ func holdersOf(p *portrait, all []*portrait) holders {
 	for _, o := range all {
 		for _, l := range o.links {
 			header := o == p && deep(l.name) && l.to[p.name()] == l.self // of an empty container, which leads to itself
-			if l.edge && l.to[p.name()] > 0 && !o.typ.Array && !header {
+			if l.edge && l.to[p.name()] > 0 && !o.typ.Array && !header && !l.toPart(p.typ.Layout) {
 				add(l.name, o.name())
 				h.others = h.others || o != p
 			}
@@ -48,6 +48,12 @@ func holdersOf(p *portrait, all []*portrait) holders {
 		}
 	}
 	return h
+}
+
+// toPart: the pointer is declared to lead to a structure that the node has in it, as the links of an intrusive list: who counts what refers to
+// a node does not count its neighbours.
+func (l *link) toPart(node *types.Type) bool {
+	return l.elem != nil && l.elem.Kind == types.Struct && !sameStruct(l.elem, node) && !baseOf(l.elem, node) && !derives(l.elem, node)
 }
 
 // mayRefer: a number that is 1 or 0 where nobody or one refers to the node, and more where several do.
@@ -100,6 +106,11 @@ func (m *maker) references(all []*portrait, globals []global) {
 			c.family, c.joined = "refs "+f.name, h.others
 			for _, a := range h.blocks {
 				c.needs(a)
+			}
+			if len(set) == 1 {
+				for _, o := range all {
+					c.because(ledKey(f, o, set[0]))
+				}
 			}
 			return c.because("lower " + f.name)
 		}

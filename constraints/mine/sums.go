@@ -1,0 +1,102 @@
+package mine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"mgtrace/constraints/check"
+	"mgtrace/mgpp"
+	"mgtrace/trace"
+	"mgtrace/types"
+)
+
+// Numbers that sum up another one: of all nodes of a type, or of those of a list.
+
+// whole is what a number's nodes had in all, at a time that was looked at.
+type whole struct {
+	sum   int64
+	known bool // all of them had a value
+}
+
+// sumsUp reports whether a number was the sum of another one whenever both were known, and not the same all the time.
+func sumsUp(of, all []whole) bool {
+	different := map[int64]bool{}
+	for i := range min(len(of), len(all)) {
+		if !of[i].known || !all[i].known {
+			continue
+		}
+		if of[i].sum != all[i].sum {
+			return false
+		}
+		different[of[i].sum] = true
+	}
+	return len(different) > 1
+}
+
+// sumsOfAll: a number of the only node of its type, or one in static memory, is the sum of one of all nodes of another type, as the bytes that a
+// cache's pages have.
+func (m *maker) sumsOfAll(others []*portrait, statics []counter) {
+	for _, o := range others {
+		if o.typ.Array || len(o.fields) > maxSummed {
+			continue
+		}
+		for _, g := range o.fields {
+			if !integer(g.typ) {
+				continue
+			}
+			sum := fmt.Sprintf("SUM(%s Y: Y.%s)", o.name(), g.name)
+			for _, f := range m.fields {
+				if m.alone && o.name() != m.name && integer(f.typ) && sumsUp(f.all, g.all) {
+					key := "sum all " + f.name + " " + o.name() + " " + g.name
+					m.compare(key, fmt.Sprintf("%s is the sum of %s of all %s", f.name, g.name, o.name()), "", "X."+f.name, "==", sum, 0).because("lower " + f.name)
+					for _, c := range m.out { // it is that of those on a list
+						if strings.HasPrefix(c.key, m.name+" sum "+f.name+" ") && strings.HasSuffix(c.key, " "+g.name) {
+							c.because(key)
+						}
+					}
+				}
+			}
+			for _, s := range statics {
+				if o.name() == m.name && sumsUp(s.all, g.all) {
+					c := m.say("sum all "+s.path+" "+g.name, fmt.Sprintf("%s is the sum of %s of all %s", s.path, g.name, m.name), fmt.Sprintf("%s == %s;", s.path, sum))
+					c.left, c.right, c.holds, c.need = s.path, sum, relations["=="], 3
+				}
+			}
+		}
+	}
+}
+
+// counter is a number in static memory, with what it was at the times that were looked at.
+type counter struct {
+	path string
+	all  []whole
+}
+
+// countersOf reads the numbers of objects in static memory.
+func (r *Run) countersOf(globals []global, vars []check.Variable, times []mgpp.Timestamp) (out []counter) {
+	for _, g := range globals {
+		i := slices.IndexFunc(vars, func(v check.Variable) bool { return v.Name == g.name })
+		if i < 0 || vars[i].Type == nil {
+			continue
+		}
+		for _, path := range g.numbers {
+			s := types.Scalar{Type: vars[i].Type, Size: vars[i].Type.Size}
+			if _, member, ok := strings.Cut(path, "."); ok {
+				j := slices.IndexFunc(vars[i].Type.Scalars(), func(s types.Scalar) bool { return s.Path == member })
+				if j < 0 {
+					continue
+				}
+				s = vars[i].Type.Scalars()[j]
+			}
+			f := newField(path, s)
+			c := counter{path: path}
+			for _, at := range times {
+				x, ok := f.read(r.History.At(at), r.Bias+trace.Addr(vars[i].Addr))
+				c.all = append(c.all, whole{x, ok})
+			}
+			out = append(out, c)
+		}
+	}
+	return out
+}

@@ -1,0 +1,82 @@
+package mine
+
+import (
+	"slices"
+	"testing"
+
+	"mgtrace/constraints/check"
+	"mgtrace/types"
+)
+
+// TestSumsUp: a number sums up another one that was the same in all whenever both were known, and not always one number.
+func TestSumsUp(t *testing.T) {
+	of := func(sums ...int64) (all []whole) {
+		for _, s := range sums {
+			all = append(all, whole{s, s >= 0})
+		}
+		return all
+	}
+	for _, c := range []struct {
+		name    string
+		of, all []whole
+		want    bool
+	}{
+		{"the same", of(1, 5, 9), of(1, 5, 9), true},
+		{"once not known", of(1, -1, 9), of(1, 5, 9), true},
+		{"another one", of(1, 5, 9), of(1, 6, 9), false},
+		{"never known together", of(-1, 5), of(5, -1), false},
+		{"a constant", of(0, 0, 0), of(0, 0, 0), false},
+	} {
+		if got := sumsUp(c.of, c.all); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}
+
+// TestSumsOfAll: only a number of a lone owner, or one in static memory, is looked at; one whose nodes had other values in all is not.
+func TestSumsOfAll(t *testing.T) {
+	number := func(name string, sums ...int64) *field {
+		f := &field{name: name, typ: &types.Type{Kind: types.Int, Size: 4}}
+		for _, s := range sums {
+			f.all = append(f.all, whole{s, true})
+		}
+		return f
+	}
+	page := &portrait{typ: &check.NodeType{Name: "page"}, fields: []*field{number("size", 3, 8), number("id", 1, 3)}}
+	cache := &portrait{typ: &check.NodeType{Name: "cache"}, alone: true, fields: []*field{number("used", 3, 8), number("limit", 9, 9)}}
+	caches := &portrait{typ: &check.NodeType{Name: "part"}, fields: []*field{number("used", 4, 9)}}
+	statics := []counter{{"::bytes", number("", 3, 8).all}, {"::ids", number("", 2, 3).all}, {"::parts", number("", 4, 9).all}}
+	all := []*portrait{page, cache, caches}
+	for of, want := range map[*portrait][]string{
+		page:   {"::bytes == SUM(page Y: Y.size);"},
+		cache:  {"cache X;  X.used == SUM(page Y: Y.size);", "::bytes == SUM(cache Y: Y.used);"},
+		caches: {"::parts == SUM(part Y: Y.used);"},
+	} {
+		m := newMaker(of)
+		m.sumsOfAll(all, statics)
+		var got []string
+		for _, c := range m.out {
+			got = append(got, c.Text)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", of.name(), got, want)
+		}
+	}
+}
+
+// TestToPart: a pointer to a node's link is none to the node, one to its base class or from a class that derives from it is.
+func TestToPart(t *testing.T) {
+	d, errs := types.ParseC(`struct link { struct link *next; }; struct conn { int refs; struct link all; }; struct other { struct conn *conn; };`)
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	conn := d.Lookup("conn")
+	for name, want := range map[string]bool{"link": true, "conn": false} {
+		if got := (&link{elem: d.Lookup(name)}).toPart(conn); got != want {
+			t.Errorf("pointer to %s: %v", name, got)
+		}
+	}
+	if (&link{}).toPart(conn) {
+		t.Error("a pointer to void leads to no part")
+	}
+}
