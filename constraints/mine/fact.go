@@ -189,7 +189,7 @@ type pair struct {
 
 // unequal: that no two numbers in order are alike may be an accident, since others of them are, and so few that none might have met.
 func (c *candidate) unequal() bool {
-	return c.alike > 0 && math.Pow(1-c.alike, float64(c.Distinct)) > maxChance
+	return c.alike > 0 && math.Pow(1-c.alike, float64(len(c.pairs))) > maxChance
 }
 
 // justified says whether the evidence is enough, and else what it lacks.

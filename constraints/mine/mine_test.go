@@ -94,7 +94,9 @@ func TestUnequal(t *testing.T) {
 		{"two priorities are one", of(true, few), true},
 		{"depths", of(true, many), false},
 	} {
-		if got := (&candidate{alike: c.of.alike(), Fact: Fact{Distinct: 30}}).unequal(); got != c.want {
+		order := sightings("<", make([][2]float64, 30)...)
+		order.alike = c.of.alike()
+		if got := order.unequal(); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}
 	}
