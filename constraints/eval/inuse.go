@@ -27,6 +27,11 @@ func (c inUse) Applies(v mgpp.View, o graph.ObjID, k *check.EdgeCell, i int64) b
 	return r == yes
 }
 
+// InUse reports whether an element of a pointer cell is in use, as far as is known.
+func (c *Checker) InUse(v mgpp.View, o graph.ObjID, k *check.EdgeCell, i int64) bool {
+	return inUse{c}.Applies(v, o, k, i)
+}
+
 // Used implements graph.Uses. What it evaluates depends on no attribute, so that
 // evaluators that are just being made can be brought up to date by what it says.
 func (c inUse) Used(v mgpp.View, o graph.ObjID) (lo, hi int64) {

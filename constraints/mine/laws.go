@@ -255,8 +255,11 @@ func (m *maker) pointers(s shape) {
 	for _, l := range m.links {
 		lost = lost || l.edge && l.lost > 0
 		if l.set > 0 && l.null == 0 && l.count == 1 && !deep(l.name) {
-			c := m.add("nonnull "+l.name, l.name+" is never NULL", fmt.Sprintf("X.%s != NULL", l.name))
-			c.need = 8
+			words, formula := l.name+" is never NULL", fmt.Sprintf("X.%s != NULL", l.name)
+			if l.when != "" {
+				words, formula = words+" where it is in use", l.when+" => "+formula
+			}
+			m.add("nonnull "+l.name, words, formula).need = 8
 		}
 		if l.edge && !l.union && l.set == 0 && l.null > 0 && !internal(l.name) {
 			c := m.add("null "+l.name, l.name+" was always NULL", fmt.Sprintf("X.%s == NULL", l.name))

@@ -133,7 +133,7 @@ func (m *mining) prepare(ctx context.Context) error {
 		}
 	}
 	m.portray(base)
-	if tags := m.tagged(base); len(tags) > 0 {
+	if tags := append(m.tagged(base), m.unions(base)...); len(tags) > 0 {
 		m.head.directives = append(m.head.directives, tags...)
 		if base, err = m.explore(ctx); err != nil {
 			return err
@@ -423,6 +423,7 @@ func (m *mining) laws(ctx context.Context) error {
 			mk.countsOf(m.portraits, m.found)
 			mk.sumsOf(m.portraits, m.found)
 		}
+		mk.led(m.portraits)
 		mk.lengthsOf(m.portraits)
 		mk.references(m.portraits, m.globals)
 		mk.sumsOfAll(m.portraits, counters)

@@ -270,13 +270,23 @@ func (m *maker) countsOf(others []*portrait, shapes []shape) {
 				}
 				c.because(m.countsOfSecond(o, shapes[i], f, l)...)
 			}
-			m.led(o, f)
 		}
 	}
 }
 
-// led: a number is how many nodes of another type have a pointer to this one, as a wheel counts the timers that are set.
-func (m *maker) led(o *portrait, f *field) {
+// led: a number is how many nodes have a pointer to this one, as a wheel counts the timers that are set, and an element of a document those of
+// which it is the parent.
+func (m *maker) led(others []*portrait) {
+	for _, f := range m.fields {
+		for _, o := range others {
+			if f.counts() && f.max >= 2 && !o.typ.Array {
+				m.ledBy(o, f)
+			}
+		}
+	}
+}
+
+func (m *maker) ledBy(o *portrait, f *field) {
 	for _, l := range o.links {
 		if l.array || !l.edge || l.to[m.name] == 0 || !sameStruct(l.elem, m.typ.Layout) {
 			continue

@@ -35,6 +35,7 @@ type link struct {
 	edge  bool           // one of the type's edges
 	typed bool           // it is declared to lead to the type itself, or a class that derives from it, so that fields can be named through it
 	union bool           // other members of a union may lie there: that it is NULL says nothing
+	when  string         // it is in use, if only then; "": always, or nobody can say
 	elem  *types.Type    // what it is declared to lead to; nil: unknown
 	to    map[string]int // pointers to nodes, by type
 	set   int            // not NULL
@@ -94,7 +95,7 @@ func portray(of *trial, t *check.NodeType, times []mgpp.Timestamp) *portrait {
 	}
 	for i := range t.Edges {
 		c := &t.Edges[i]
-		p.links = append(p.links, &link{name: c.Name, count: c.Count, array: c.Count != 1, edge: true, typed: sameStruct(c.Elem, t.Layout) || c.Elem != nil && derives(c.Elem, t.Layout), union: c.InUnion, elem: c.Elem, to: map[string]int{}})
+		p.links = append(p.links, &link{name: c.Name, count: c.Count, array: c.Count != 1, edge: true, typed: sameStruct(c.Elem, t.Layout) || c.Elem != nil && derives(c.Elem, t.Layout), union: c.InUnion && len(c.Used) == 0, when: whenUsed(c), elem: c.Elem, to: map[string]int{}})
 	}
 	for _, s := range t.Layout.Scalars() {
 		if s.Type == nil || s.VTable || strings.Contains(s.Path, "[") || internal(s.Path) && !containerSize(s.Path) || inPart(of.spec, t, s.Path) {
@@ -112,6 +113,9 @@ func portray(of *trial, t *check.NodeType, times []mgpp.Timestamp) *portrait {
 				p.links = append(p.links, &link{name: s.Path, count: 1, to: map[string]int{}})
 			}
 		}
+	}
+	for _, s := range unshared(t.Layout, "", 0, 0) {
+		p.fields = append(p.fields, newField(s.Path, s))
 	}
 	p.listArrays(t.Layout, "", 0)
 	g.Advance()
@@ -211,6 +215,9 @@ func (p *portrait) listArrays(t *types.Type, path string, depth int) {
 func (l *link) note(of *trial, v mgpp.View, o graph.ObjID, c *check.EdgeCell) {
 	g := of.graph
 	for i := range graph.Elems(c, g.Size(o, v.Time())) {
+		if !of.checker.InUse(v, o, c, i) {
+			continue
+		}
 		tgt := v.Target(g.CellAddr(o, c, i), c.Coded)
 		if tgt.State == mgpp.Null || tgt.State == mgpp.Unwritten || of.checker.StandsForNull(tgt, c.Elem, v) {
 			l.null++
