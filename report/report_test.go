@@ -431,11 +431,11 @@ func TestStopped(t *testing.T) {
 	e := Exit{Signal: "SIGSEGV", Instruction: "mov [rax], rdx", Registers: []Register{
 		{Name: "rax", Value: "0x0", Read: true}, {Name: "rdx", Value: "0x5508", Leads: "node#3+8", Read: true}, {Name: "rcx", Value: "0x1"},
 	}}
-	if got, want := e.Stopped(), "it could not execute mov [rax], rdx, with rax 0x0, rdx leading to node#3+8"; got != want {
+	if got, want := e.Stopped(), "the program could not execute mov [rax], rdx, with rax 0x0, rdx leading to node#3+8"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	e.Registers = nil
-	if got, want := e.Stopped(), "it could not execute mov [rax], rdx"; got != want {
+	if got, want := e.Stopped(), "the program could not execute mov [rax], rdx"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	for _, e := range []Exit{{Signal: "SIGABRT", Instruction: "ret"}, {Signal: "SIGTERM", Instruction: "syscall"}, {Signal: "SIGSEGV"}} {

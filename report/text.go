@@ -579,7 +579,7 @@ func (e *Exit) Stopped() string {
 			given = append(given, r.Name+" "+r.Value)
 		}
 	}
-	s := "it could not execute " + e.Instruction
+	s := "the program could not execute " + e.Instruction
 	if len(given) > 0 {
 		s += ", with " + strings.Join(given, ", ")
 	}
