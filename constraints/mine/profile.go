@@ -104,7 +104,7 @@ func portray(of *trial, t *check.NodeType, times []mgpp.Timestamp) *portrait {
 			if containerSize(s.Path) {
 				into = &p.lengths
 			}
-			*into = append(*into, &field{name: s.Path, typ: s.Type, size: s.Size, offset: s.Offset, bits: [2]int{s.BitOffset, s.BitSize}, values: map[int64]int{}, met: map[sighting]bool{}})
+			*into = append(*into, newField(s))
 		case types.Pointer:
 			if !slices.ContainsFunc(p.links, func(l *link) bool { return l.name == s.Path }) && s.Type.Elem != nil && s.Type.Elem.Kind != types.Func {
 				p.links = append(p.links, &link{name: s.Path, count: 1, to: map[string]int{}})
@@ -133,6 +133,11 @@ func portray(of *trial, t *check.NodeType, times []mgpp.Timestamp) *portrait {
 	p.notePayload(r, g, times)
 	p.listSpans(r, g, times)
 	return p
+}
+
+// newField is a number of a node of which no value has been seen.
+func newField(s types.Scalar) *field {
+	return &field{name: s.Path, typ: s.Type, size: s.Size, offset: s.Offset, bits: [2]int{s.BitOffset, s.BitSize}, values: map[int64]int{}, met: map[sighting]bool{}}
 }
 
 // withoutCounts leaves out pointers that lie in what reads as a pointer itself: of a smart pointer that to its counts, which
