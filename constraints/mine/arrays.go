@@ -48,27 +48,33 @@ func (m *mining) blocks(spec *check.Spec) {
 			elems = append(elems, nt.Elem)
 		}
 	}
+	declare := func(e *types.Type, name string) {
+		if slices.ContainsFunc(elems, func(o *types.Type) bool { return sameElem(e, o) }) {
+			return
+		}
+		for _, text := range elemTexts(e, spec.Types) {
+			d := typeDecl{name: unused(name+"_array", m.head.names()), elem: text}
+			m.head.types = append(m.head.types, d)
+			if _, errs := load(m.head.text(), m.run.Program); len(errs) == 0 {
+				elems = append(elems, e)
+				return
+			}
+			m.head.types = m.head.types[:len(m.head.types)-1]
+		}
+	}
 	for _, nt := range spec.Types {
 		if nt.Array || nt.Layout == nil {
 			continue
 		}
 		for _, s := range nt.Layout.Scalars() {
-			if s.Type == nil || s.Type.Kind != types.Pointer || s.Type.Elem == nil || s.VTable || internal(s.Path) || strings.Contains(s.Path, "[") {
-				continue
+			if s.Type != nil && s.Type.Kind == types.Pointer && s.Type.Elem != nil && !s.VTable && !internal(s.Path) && !strings.Contains(s.Path, "[") {
+				declare(s.Type.Elem, s.Path[strings.LastIndexByte(s.Path, '.')+1:])
 			}
-			e := s.Type.Elem
-			if slices.ContainsFunc(elems, func(o *types.Type) bool { return sameElem(e, o) }) {
-				continue
-			}
-			for _, text := range elemTexts(e, spec.Types) {
-				d := typeDecl{name: unused(s.Path[strings.LastIndexByte(s.Path, '.')+1:]+"_array", m.head.names()), elem: text}
-				m.head.types = append(m.head.types, d)
-				if _, errs := load(m.head.text(), m.run.Program); len(errs) == 0 {
-					elems = append(elems, e)
-					break
-				}
-				m.head.types = m.head.types[:len(m.head.types)-1]
-			}
+		}
+	}
+	for _, v := range m.run.Globals {
+		if elem, n := tableIn(v.Type); elem != nil && n == 0 && leadsToAny(elem.Elem, spec.Types) {
+			declare(elem, v.Name)
 		}
 	}
 }
@@ -229,26 +235,36 @@ func tablesOf(t *check.NodeType, all []*check.NodeType) []*table {
 }
 
 // measure takes the room of an array: the most elements that there were behind a field's pointer to the end of the block that it leads to,
-// in the nodes that were looked at, and which numbers in them lead beyond it. That may be a block of another type, or one that several such
+// in the nodes that were looked at, of which owners tells the addresses, and which numbers in them lead beyond it. That may be a block of another type, or one that several such
 // pointers lead into.
-func (m *mining) measure(t *trial, of *check.NodeType, a *table) {
-	place, err := of.Layout.Find(a.name)
+func (m *mining) measure(of *types.Type, a *table, owners func(moment) []trace.Addr) {
+	place, err := of.Find(a.name)
 	if a.block == "" || err != nil || a.elem.Size <= 0 {
 		return
 	}
 	a.far, a.masks, a.lengths, a.short = map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
-	for _, at := range times(m.looks) {
-		v := m.run.History.At(at)
-		for _, o := range t.graph.Live(of, at, nil) {
-			to := v.Target(t.graph.Object(o).Addr+trace.Addr(place.Offset), coded.Plain)
+	for _, look := range m.looks {
+		v := m.run.History.At(look.at)
+		for _, owner := range owners(look) {
+			to := v.Target(owner+trace.Addr(place.Offset), coded.Plain)
 			if n, ok := v.Node(to.Node); ok && to.State == mgpp.Points {
 				count := int64(n.Size-to.Offset) / a.elem.Size
 				a.room = max(a.room, count)
 				a.beyond(v, n.Start+trace.Addr(to.Offset), count)
-				a.masked(v, t.graph.Object(o).Addr, of.Layout, count)
-				a.behind(v, t.graph.Object(o).Addr, of.Layout, n.Start+trace.Addr(to.Offset), count)
+				a.masked(v, owner, of, count)
+				a.behind(v, owner, of, n.Start+trace.Addr(to.Offset), count)
 			}
 		}
+	}
+}
+
+// owners tells the addresses of the nodes of a type.
+func (t *trial) owners(of *check.NodeType) func(moment) []trace.Addr {
+	return func(m moment) (at []trace.Addr) {
+		for _, o := range t.graph.Live(of, m.at, nil) {
+			at = append(at, t.graph.Object(o).Addr)
+		}
+		return at
 	}
 }
 
@@ -330,7 +346,9 @@ func (m *maker) arraysOf(tables []*table, others []*portrait) {
 				}
 			}
 		}
-		m.hangs(a, target, others)
+		if m.name != ofFile { // their pointers are no edges
+			m.hangs(a, target, others)
+		}
 		m.ended(a)
 		sizes, long := m.sizes(a), int64(0)
 		for _, n := range sizes {

@@ -415,7 +415,7 @@ func (m *mining) laws(ctx context.Context) error {
 		mk.laws(s, m.globals, m.portraits)
 		tables := tablesOf(p.typ, base.spec.Types)
 		for _, a := range tables {
-			m.measure(base, p.typ, a)
+			m.measure(p.typ.Layout, a, base.owners(p.typ))
 		}
 		tables = slices.DeleteFunc(tables, (*table).unseen)
 		mk.arraysOf(tables, m.portraits)
@@ -433,7 +433,7 @@ func (m *mining) laws(ctx context.Context) error {
 	for _, f := range familiesOf(m.portraits) {
 		m.cands = append(m.cands, f.laws(m.portraits)...)
 	}
-	m.cands = different(m.cands)
+	m.cands = different(append(m.cands, m.lawsOfFiles(base)...))
 	if err := m.trust(ctx, m.cands); err != nil {
 		return err
 	}
@@ -639,7 +639,9 @@ func (m *mining) prune(held []*candidate, r *Result) {
 			}
 		}
 	}
-	held = slices.DeleteFunc(held, func(c *candidate) bool { return implied[c.key] || m.base.states(c) })
+	held = slices.DeleteFunc(held, func(c *candidate) bool {
+		return implied[c.key] || m.base.states(c) || slices.ContainsFunc(held, c.equalAnyhow)
+	})
 	held = families(held)
 	for _, c := range held {
 		if c.alone != "" && !slices.ContainsFunc(held, func(o *candidate) bool { return slices.Contains(c.halves, o.key) }) {
@@ -673,6 +675,12 @@ func (m *mining) prune(held []*candidate, r *Result) {
 	for i := range r.CPoints {
 		r.CPoints[i].Broken = slices.DeleteFunc(r.CPoints[i].Broken, func(s string) bool { return strings.Contains(s, " ") })
 	}
+}
+
+// equalAnyhow: another one says that the numbers are equal of which this says that their remainders are.
+func (c *candidate) equalAnyhow(o *candidate) bool {
+	return c.modulo != nil && o.Stated && o.modulo == nil && o.holds != nil && o.holds(1, 1) && !o.holds(1, 2) && !o.holds(2, 1) &&
+		(o.left == c.left && o.right == c.right || o.left == c.right && o.right == c.left)
 }
 
 func stated(held []*candidate, key string) bool {

@@ -849,7 +849,7 @@ type table; ARRAY slots_array OF unsigned short;`)
 		m.looks = append(m.looks, moment{at: w.H.Now()})
 	}
 	a := &table{name: "slots", elem: &types.Type{Kind: types.Uint, Size: 2, Name: "unsigned short"}, block: "slots_array"}
-	m.measure(&trial{spec: w.G.Spec(), graph: w.G}, w.G.Spec().Types[0], a)
+	m.measure(w.G.Spec().Types[0].Layout, a, (&trial{spec: w.G.Spec(), graph: w.G}).owners(w.G.Spec().Types[0]))
 	number := &types.Type{Kind: types.Uint, Size: 4, Name: "unsigned int"}
 	mk := &maker{portrait: &portrait{fields: []*field{{name: "mask", typ: number, min: 7, max: 31}, {name: "used", typ: number, min: 7, max: 20}}}}
 	var got []string
@@ -880,7 +880,7 @@ type table; type item; ARRAY slots_array OF item *;`)
 	w.G.Advance()
 	m := mining{run: &Run{History: w.H}, looks: []moment{{at: w.H.Now()}}}
 	a := &table{name: "slots", elem: &types.Type{Kind: types.Pointer, Size: 8}, block: "slots_array"}
-	if m.measure(&trial{spec: w.G.Spec(), graph: w.G}, w.G.Spec().Types[0], a); a.short["size"] || !a.short["bits"] {
+	if m.measure(w.G.Spec().Types[0].Layout, a, (&trial{spec: w.G.Spec(), graph: w.G}).owners(w.G.Spec().Types[0])); a.short["size"] || !a.short["bits"] {
 		t.Errorf("too small are %v, want bits alone", a.short)
 	}
 }
@@ -901,7 +901,7 @@ type group; type cell; ARRAY skip_array OF unsigned short;`)
 	short := &types.Type{Kind: types.Uint, Size: 2, Name: "unsigned short"}
 	for name, want := range map[string]int64{"skip": 8, "data": 32, "none": 0} {
 		a := &table{name: name, elem: short, block: "skip_array"}
-		if m.measure(&trial{spec: w.G.Spec(), graph: w.G}, w.G.Spec().Types[0], a); a.room != want {
+		if m.measure(w.G.Spec().Types[0].Layout, a, (&trial{spec: w.G.Spec(), graph: w.G}).owners(w.G.Spec().Types[0])); a.room != want {
 			t.Errorf("%s: %d, not %d", name, a.room, want)
 		}
 		if a.unseen() != (want == 0) {
@@ -916,7 +916,7 @@ type group; type cell; ARRAY skip_array OF unsigned short;`)
 	w.G.Advance()
 	m.looks[0].at = w.H.Now()
 	a := &table{name: "data", elem: pair, block: "skip_array"}
-	if m.measure(&trial{spec: w.G.Spec(), graph: w.G}, w.G.Spec().Types[0], a); a.room != 16 || a.far[".next"] || !a.far[".hash"] {
+	if m.measure(w.G.Spec().Types[0].Layout, a, (&trial{spec: w.G.Spec(), graph: w.G}).owners(w.G.Spec().Types[0])); a.room != 16 || a.far[".next"] || !a.far[".hash"] {
 		t.Errorf("%d pairs, and beyond them %v", a.room, a.far)
 	}
 	if (&table{name: "child", count: 2}).unseen() {

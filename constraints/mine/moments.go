@@ -114,7 +114,11 @@ func concerns(g *graph.Graph, id mgpp.NodeID) bool {
 		return false
 	}
 	o := g.Object(g.Former(id))
-	return o.ID != 0 && (o.Type != nil || o.Global != 0 && !Counts(g.Spec().Globals[o.Global-1].Layout))
+	if o.ID == 0 || o.Type != nil || o.Global == 0 {
+		return o.ID != 0 && o.Type != nil
+	}
+	t := g.Spec().Globals[o.Global-1].Layout
+	return !Counts(t) && !CountsEach(t)
 }
 
 // state returns how many changes there are up to a time.

@@ -408,6 +408,7 @@ func globalOf(v check.Variable, nodes []*check.NodeType) (global, bool) {
 			g.numbers = append(g.numbers, path)
 		}
 	}
+	elem, _ := tableIn(v.Type)
 	switch v.Type.Kind {
 	case types.Pointer:
 		note("::"+v.Name, v.Type)
@@ -422,7 +423,7 @@ func globalOf(v check.Variable, nodes []*check.NodeType) (global, bool) {
 			}
 		}
 	}
-	return g, len(g.paths) > 0 || v.Type.Kind != types.Struct && len(g.numbers) > 0
+	return g, len(g.paths) > 0 || v.Type.Kind != types.Struct && len(g.numbers) > 0 || elem != nil && leadsToAny(elem.Elem, nodes) || CountsEach(v.Type)
 }
 
 // Counts reports whether a number in static memory is of a type that counts nodes: no flag, and no character.

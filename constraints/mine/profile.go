@@ -107,7 +107,7 @@ func portray(of *trial, t *check.NodeType, times []mgpp.Timestamp) *portrait {
 			if containerSize(s.Path) {
 				into = &p.lengths
 			}
-			*into = append(*into, newField(s.Path, s))
+			*into = append(*into, newField(s))
 		case types.Pointer:
 			if !slices.ContainsFunc(p.links, func(l *link) bool { return l.name == s.Path }) && s.Type.Elem != nil && s.Type.Elem.Kind != types.Func {
 				p.links = append(p.links, &link{name: s.Path, count: 1, to: map[string]int{}})
@@ -115,7 +115,7 @@ func portray(of *trial, t *check.NodeType, times []mgpp.Timestamp) *portrait {
 		}
 	}
 	for _, s := range unshared(t.Layout, "", 0, 0) {
-		p.fields = append(p.fields, newField(s.Path, s))
+		p.fields = append(p.fields, newField(s))
 	}
 	p.listArrays(t.Layout, "", 0)
 	g.Advance()
@@ -153,6 +153,11 @@ func portray(of *trial, t *check.NodeType, times []mgpp.Timestamp) *portrait {
 // inPart reports whether a path of a node leads into a part that is a node of its own, of which everything is said.
 func inPart(spec *check.Spec, t *check.NodeType, path string) bool {
 	return slices.ContainsFunc(spec.Embeds, func(e check.Embed) bool { return e.Host == t && strings.HasPrefix(path, e.Member+".") })
+}
+
+// newField is a number of a node of which no value has been seen.
+func newField(s types.Scalar) *field {
+	return &field{name: s.Path, typ: s.Type, size: s.Size, offset: s.Offset, bits: [2]int{s.BitOffset, s.BitSize}, values: map[int64]int{}, met: map[sighting]bool{}}
 }
 
 // withoutCounts leaves out pointers that lie in what reads as a pointer itself: of a smart pointer that to its counts, which
@@ -257,11 +262,6 @@ func (p *portrait) notePayload(r *Run, g *graph.Graph, times []mgpp.Timestamp) {
 			}
 		}
 	}
-}
-
-// newField is a field of which nothing was seen yet.
-func newField(name string, s types.Scalar) *field {
-	return &field{name: name, typ: s.Type, size: s.Size, offset: s.Offset, bits: [2]int{s.BitOffset, s.BitSize}, values: map[int64]int{}, met: map[sighting]bool{}}
 }
 
 // read reads the field of what lies at an address. Not ok: it was never written.

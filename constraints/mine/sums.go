@@ -89,7 +89,8 @@ func (r *Run) countersOf(globals []global, vars []check.Variable, times []mgpp.T
 				}
 				s = vars[i].Type.Scalars()[j]
 			}
-			f := newField(path, s)
+			s.Path = path
+			f := newField(s)
 			c := counter{path: path}
 			for _, at := range times {
 				x, ok := f.read(r.History.At(at), r.Bias+trace.Addr(vars[i].Addr))

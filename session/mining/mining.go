@@ -58,7 +58,7 @@ func OfStandardLibrary(p *symbol.Program, names []string) bool {
 }
 
 // LeadingGlobals lists the objects in static memory that may lead to nodes, pointers
-// to structures, and structures, and the numbers beside them in the same files, which may count the nodes, if these are few; all with a name that
+// to structures, tables of such, and structures, and the numbers beside them in the same files, which may count the nodes, if these are few; all with a name that
 // is theirs alone.
 func LeadingGlobals(p *symbol.Program) []check.Variable {
 	const maxSize = 64 << 10 // bytes; larger ones are no heads, and tables of more than laws are tried for
@@ -73,9 +73,9 @@ func LeadingGlobals(p *symbol.Program) []check.Variable {
 			}
 			pointer := v.Type.Kind == types.Pointer && v.Type.Elem != nil && v.Type.Elem.HasMembers()
 			switch {
-			case pointer || v.Type.HasMembers() && len(v.Type.PointerFields()) > 0:
+			case pointer || v.Type.HasMembers() && len(v.Type.PointerFields()) > 0 || mine.IsTable(v.Type):
 				out = append(out, symbol.Variable(v))
-			case mine.Counts(v.Type):
+			case mine.Counts(v.Type) || mine.CountsEach(v.Type):
 				numbers = append(numbers, symbol.Variable(v))
 			}
 		}
