@@ -430,6 +430,7 @@ func (m *mining) laws(ctx context.Context) error {
 		m.cands = append(m.cands, mk.out...)
 		m.said = append(m.said, mk.long...)
 	}
+	m.cands = append(m.cands, lawsOfRows(rowsOf(base.spec, m.portraits))...)
 	for _, f := range familiesOf(m.portraits) {
 		m.cands = append(m.cands, f.laws(m.portraits)...)
 	}
