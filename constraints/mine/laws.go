@@ -19,6 +19,7 @@ func (m *maker) laws(s shape, globals []global, others []*portrait) {
 	m.waysBack()
 	m.orders(s)
 	m.secondOrders(s)
+	m.textOrders(s)
 	m.colours(s)
 	m.lanes(s)
 	m.numbers()
