@@ -424,6 +424,7 @@ func (m *mining) laws(ctx context.Context) error {
 			mk.sumsOf(m.portraits, m.found)
 		}
 		mk.led(m.portraits)
+		mk.tallies(m.portraits)
 		mk.lengthsOf(m.portraits)
 		mk.references(m.portraits, m.globals)
 		mk.sumsOfAll(m.portraits, counters)

@@ -2,6 +2,7 @@ package mine
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -302,6 +303,40 @@ func (m *maker) ledBy(o *portrait, f *field) {
 		}
 	}
 }
+
+// tallies: each element of an array of numbers counts the nodes of another type with its place in a field: of all, or of those that lead here, as
+// the timers on each level of a wheel.
+func (m *maker) tallies(others []*portrait) {
+	for _, a := range m.arrays {
+		if a.count > maxTally {
+			continue
+		}
+		for _, o := range others {
+			if o.typ.Array || o.name() == m.name {
+				continue
+			}
+			guards := map[string]string{"": ""}
+			for _, l := range o.links {
+				if !l.array && l.edge && l.to[m.name] > 0 && sameStruct(l.elem, m.typ.Layout) {
+					guards[l.name] = fmt.Sprintf("Y.%s == X and ", l.name)
+				}
+			}
+			for _, f := range o.fields {
+				if !integer(f.typ) && f.typ.Kind != types.Enum || len(f.values) < 2 || f.min < 0 || f.max >= a.count {
+					continue
+				}
+				for _, by := range slices.Sorted(maps.Keys(guards)) {
+					element, count := fmt.Sprintf("X.%s[I]", a.name), fmt.Sprintf("COUNT(%s Y: %sY.%s == I)", o.name(), guards[by], f.name)
+					c := m.compare(strings.TrimSpace(fmt.Sprintf("tally %s %s %s %s", a.name, o.name(), f.name, by)), fmt.Sprintf("each %s is the number of %s with its place as %s", a.name, o.name(), f.name), "", element, "==", count, 0)
+					c.Text = fmt.Sprintf("%s X;  for I in 0 to %d, %s == %s;", m.name, a.count-1, element, count)
+				}
+			}
+		}
+	}
+}
+
+// maxTally bounds the elements of such an array.
+const maxTally = 64
 
 func ledKey(f *field, of *portrait, pointer string) string {
 	return "led " + f.name + " " + of.name() + " " + pointer

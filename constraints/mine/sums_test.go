@@ -80,3 +80,30 @@ func TestToPart(t *testing.T) {
 		t.Error("a pointer to void leads to no part")
 	}
 }
+
+// TestTallies: an array counts nodes by a number of theirs that is a place in it; a number that may lie behind its end is none, nor one that was always the same.
+func TestTallies(t *testing.T) {
+	d, errs := types.ParseC(`struct wheel { int levels[3]; }; struct timer { int level; struct wheel *wheel; };`)
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	number := func(name string, least, most int64) *field {
+		return &field{name: name, typ: &types.Type{Kind: types.Int, Size: 4}, values: map[int64]int{least: 1, most: 1}, min: least, max: most}
+	}
+	wheel := &portrait{typ: &check.NodeType{Name: "wheel", Layout: d.Lookup("wheel")}, arrays: []*array{{name: "levels", count: 3}}}
+	timer := &portrait{typ: &check.NodeType{Name: "timer", Layout: d.Lookup("timer")}, fields: []*field{number("level", 0, 2), number("slot", 0, 3), number("kind", 1, 1)},
+		links: []*link{{name: "wheel", edge: true, elem: d.Lookup("wheel"), to: map[string]int{"wheel": 9}}}}
+	m := newMaker(wheel)
+	m.tallies([]*portrait{wheel, timer})
+	var got []string
+	for _, c := range m.out {
+		got = append(got, c.Text)
+	}
+	want := []string{
+		"wheel X;  for I in 0 to 2, X.levels[I] == COUNT(timer Y: Y.level == I);",
+		"wheel X;  for I in 0 to 2, X.levels[I] == COUNT(timer Y: Y.wheel == X and Y.level == I);",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
