@@ -57,7 +57,7 @@ func InitSpec(ctx context.Context, o InitOptions) (*mine.Result, error) {
 				return err
 			}
 		}
-		globals = mining.LeadingGlobals(p)
+		globals = mining.LeadingGlobals(p, o.Types)
 		for _, g := range globals {
 			c.Globals = append(c.Globals, g.Name)
 		}

@@ -358,6 +358,7 @@ func (m *maker) arraysOf(tables []*table, others []*portrait) {
 				continue
 			}
 			m.used(a, n)
+			m.summed(a, n, target)
 			if target != nil && a.block != "" {
 				m.hung(a, n, target)
 			}
@@ -469,6 +470,28 @@ func (m *maker) used(a *table, n size) {
 	}
 }
 
+// summed: a number is the sum of one that the elements have, or what they lead to.
+func (m *maker) summed(a *table, n size, target *portrait) {
+	if n.field == nil && !a.knows {
+		return
+	}
+	for _, f := range m.fields {
+		for _, v := range values(a, target) {
+			if !f.counts() || f == n.field || f.max < 2 {
+				continue
+			}
+			element := fmt.Sprintf("X.%s[I]", a.name)
+			of := element + v
+			if pointee(a.elem) != nil {
+				of = fmt.Sprintf("%s == NULL ? 0 : %s", element, of)
+			}
+			sum := fmt.Sprintf("SUM(I in 0 to %s: %s)", n.last(), of)
+			c := m.compare(fmt.Sprintf("sum %s %s%s %s", f.name, a.name, v, n.name), fmt.Sprintf("%s is the sum of %s over %s", f.name, cmp.Or(strings.TrimPrefix(v, "."), "them"), n.of(a.name)), "", "X."+f.name, "==", sum, 0).needs(a)
+			c.family = "sum " + f.name + a.name + v
+		}
+	}
+}
+
 // size is a number of elements: a field of the node, the length of a member, or what a
 // vector says itself.
 type size struct {
@@ -566,6 +589,9 @@ func (m *maker) index(key, words, hi, guard, number string, a *table) *candidate
 	}
 	c := m.say(key, words, fmt.Sprintf("%s X;  for I in 0 to %s, %s%s == I;", m.name, hi, guard, number)).needs(a)
 	c.need, c.family, c.placed = 8, guard+number, true
+	if n := max(a.count, a.room); n > 0 {
+		c.need = min(8, max(4, int(n)-1)) // of a small table all
+	}
 	return c
 }
 

@@ -205,7 +205,7 @@ func (f *family) ways(c *class, q *link, others []*portrait) {
 		}
 		for _, l := range h.links {
 			if !l.array && f.ours(l) {
-				c.ends(h, true, "top "+q.name+" "+h.name()+"."+l.name, fmt.Sprintf("what has no %s hangs on the %s of a %s", q.name, l.name, h.name()),
+				c.ends(h, l.set, true, "top "+q.name+" "+h.name()+"."+l.name, fmt.Sprintf("what has no %s hangs on the %s of a %s", q.name, l.name, h.name()),
 					fmt.Sprintf("forall %s X; exists %s H;  X.%s == NULL => H.%s == X;", c.name, h.name(), q.name, l.name))
 			}
 		}

@@ -66,23 +66,24 @@ func (m *maker) structure(s shape, globals []global, others []*portrait) {
 	m.secondHeads(s, paths, others)
 	for _, h := range others {
 		var heads []string
+		var leading []*link
 		for _, l := range h.links {
 			if h.name() == m.name || !l.leadsTo(m.name) || l.array || related(h, m.portrait) { // an ancestor is no head
 				continue
 			}
-			heads = append(heads, l.name)
+			heads, leading = append(heads, l.name), append(leading, l)
 			m.endsOf(h, l)
 			if s.kind == tree {
-				m.ends(h, m.atEnds(h, l, false), "root "+h.name()+"."+l.name, fmt.Sprintf("each root hangs on the %s of a %s", l.name, h.name()),
+				m.ends(h, l.set, m.atEnds(h, l, false), "root "+h.name()+"."+l.name, fmt.Sprintf("each root hangs on the %s of a %s", l.name, h.name()),
 					fmt.Sprintf("forall %s X; exists %s H;  X.ISROOT == TRUE => H.%s == X;", m.name, h.name(), l.name))
 			}
 			if list {
-				m.ends(h, m.atEnds(h, l, true), "last "+h.name()+"."+l.name, fmt.Sprintf("each last one hangs on the %s of a %s", l.name, h.name()),
+				m.ends(h, l.set, m.atEnds(h, l, true), "last "+h.name()+"."+l.name, fmt.Sprintf("each last one hangs on the %s of a %s", l.name, h.name()),
 					fmt.Sprintf("forall %s X; exists %s H;  X.ISLEAF == TRUE => H.%s == X;", m.name, h.name(), l.name))
 			}
 		}
 		if s.kind == tree {
-			m.twoHeads(h, heads)
+			m.twoHeads(h, leading)
 		}
 		m.bothEnds(s, h.name()+".", h.name()+" X;  ", "X.", heads)
 	}
@@ -106,12 +107,17 @@ func (m *maker) endsOf(h *portrait, l *link) {
 	}
 }
 
+// aliveStatic: what a pointer in static memory leads to is alive.
+func (m *maker) aliveStatic(path string) {
+	m.say("alive "+path, "what "+path+" leads to is alive", fmt.Sprintf("%s == NULL or (%s).EXISTS == TRUE;", path, path)).atEnd(8)
+}
+
 // endsOfStatic: the same of a pointer in static memory.
 func (m *maker) endsOfStatic(path string) {
 	for _, q := range m.own() {
 		if !q.array && q.null > 0 && q.set >= 2*q.null {
 			m.say("end "+path+" "+q.name, fmt.Sprintf("what %s leads to has no %s", path, q.name),
-				fmt.Sprintf("%s != NULL => %s.%s == NULL;", path, path, q.name)).atEnd(8)
+				fmt.Sprintf("%s != NULL => %s.%s == NULL;", path, path, q.name)).because("alive " + path).atEnd(8)
 		}
 	}
 }
@@ -174,15 +180,15 @@ const maxAlike = 16
 const maxHeads = 6
 
 // twoHeads: each root hangs on one of two pointers, as where nodes go from one list to another.
-func (m *maker) twoHeads(h *portrait, heads []string) {
+func (m *maker) twoHeads(h *portrait, heads []*link) {
 	owner := h.name()
-	single := func(l string) string { return m.name + " root " + owner + "." + l }
+	single := func(l *link) string { return m.name + " root " + owner + "." + l.name }
 	heads = heads[:min(len(heads), maxHeads)]
 	for i, a := range heads {
 		for _, b := range heads[i+1:] {
-			pair := "root " + owner + "." + a + " " + b
-			m.ends(h, true, pair, fmt.Sprintf("each root hangs on the %s or the %s of a %s", a, b, owner),
-				fmt.Sprintf("forall %s X; exists %s H;  X.ISROOT == TRUE => H.%s == X or H.%s == X;", m.name, owner, a, b))
+			pair := "root " + owner + "." + a.name + " " + b.name
+			m.ends(h, a.set+b.set, true, pair, fmt.Sprintf("each root hangs on the %s or the %s of a %s", a.name, b.name, owner),
+				fmt.Sprintf("forall %s X; exists %s H;  X.ISROOT == TRUE => H.%s == X or H.%s == X;", m.name, owner, a.name, b.name))
 			for _, c := range m.out {
 				if c.key == single(a) || c.key == single(b) {
 					c.because(pair)
@@ -197,15 +203,19 @@ func (m *maker) twoHeads(h *portrait, heads []string) {
 func (m *maker) end(key, words, formula string) { m.add(key, words, formula).atEnd(5) }
 
 // ends makes one of which it is a node of another type that leads there. Where there are several of these one of them may do so by chance, and
-// the one node is not enough; less so if they lead to others as well.
-func (m *maker) ends(h *portrait, only bool, key, words, text string) {
+// the one node is not enough; less so if they lead to others as well. Where they were seen to lead to nearly all nodes, that they do to a root says
+// little: of lists of one.
+func (m *maker) ends(h *portrait, led int, only bool, key, words, text string) {
 	c := m.say(key, words, m.qualified(text))
-	switch c.atEnd(5); {
-	case h.alone:
-	case only:
+	if c.atEnd(5); h.alone {
+		return
+	}
+	c.need = 16
+	if only {
 		c.need = 4
-	default:
-		c.need = 16
+	}
+	if m.met > 0 {
+		c.share = min(1, float64(led)/float64(m.met))
 	}
 }
 

@@ -413,6 +413,13 @@ func (m *mining) laws(ctx context.Context) error {
 		}
 		mk.toEnds = func(h *portrait, l *link, last bool) bool { return m.leadsToEnds(base, h.typ, l.name, p.typ, last) }
 		mk.laws(s, m.globals, m.portraits)
+		for i := range m.globals {
+			for _, path := range m.globals[i].pathsTo(mk.name) {
+				if m.several(&m.globals[i], path) {
+					mk.aliveStatic(path)
+				}
+			}
+		}
 		tables := tablesOf(p.typ, base.spec.Types)
 		for _, a := range tables {
 			m.measure(p.typ.Layout, a, base.owners(p.typ))

@@ -10,6 +10,7 @@ import (
 	"mgtrace/constraints/check"
 	"mgtrace/constraints/graph"
 	"mgtrace/cxxname"
+	"mgtrace/trace"
 	"mgtrace/types"
 )
 
@@ -224,6 +225,10 @@ func (m *maker) totals(s shape, globals []global) {
 		for _, path := range g.numbers {
 			c := m.say("total "+path, fmt.Sprintf("%s is the number of nodes", path), fmt.Sprintf("%s == %s;", path, all))
 			c.left, c.right, c.holds, c.need = path, all, relations["=="], 3
+			m.flagged(func(f *field, words, some string) {
+				c := m.say("total "+path+" "+f.name+" "+words, fmt.Sprintf("%s is the number of nodes with %s %s", path, f.name, words), fmt.Sprintf("%s == %s;", path, some))
+				c.left, c.right, c.holds, c.need = path, some, relations["=="], 3
+			})
 			size, ok := m.counted(s)
 			for _, head := range g.pathsTo(m.name) {
 				if path[:strings.LastIndexByte(path, '.')+1] != head[:strings.LastIndexByte(head, '.')+1] {
@@ -233,6 +238,7 @@ func (m *maker) totals(s shape, globals []global) {
 					right := fmt.Sprintf("(%s).%s", head, a.name)
 					r := m.say(key, words, fmt.Sprintf("%s == %s;", path, right)).with(a)
 					r.left, r.right, r.holds, r.need = path, right, relations["=="], 3
+					r.because("alive " + head)
 					c.because(key)
 				}
 				key, words := "reached "+path+" "+head, fmt.Sprintf("%s is the number of nodes that hang on %s", path, head)
@@ -243,6 +249,18 @@ func (m *maker) totals(s shape, globals []global) {
 					reached(key+" "+q.name, words+" over "+q.name, m.countedBy(q))
 				}
 			}
+		}
+	}
+}
+
+// flagged tells of each flag of the nodes, and each of its two values, how those are counted that have it.
+func (m *maker) flagged(of func(f *field, value, count string)) {
+	for _, f := range m.fields {
+		if !f.distinguishes() {
+			continue
+		}
+		for _, v := range f.sorted() {
+			of(f, f.text(v), fmt.Sprintf("COUNT(%s Y: Y.%s == %s)", m.name, f.name, f.text(v)))
 		}
 	}
 }
@@ -259,6 +277,11 @@ func (m *maker) countsOf(others []*portrait, shapes []shape) {
 				continue
 			}
 			c := m.compare("total "+f.name+" "+t, fmt.Sprintf("%s is the number of %s", f.name, t), "", "X."+f.name, "==", fmt.Sprintf("COUNT(%s)", t), 0)
+			if m.alone {
+				newMaker(o).flagged(func(g *field, value, some string) {
+					m.compare("total "+f.name+" "+t+" "+g.name+" "+value, fmt.Sprintf("%s is the number of %s with %s %s", f.name, t, g.name, value), "", "X."+f.name, "==", some, 0)
+				})
+			}
 			d := m.compare("others "+f.name+" "+t, fmt.Sprintf("%s is the number of %s but one, as where the first is none", f.name, t), "", "X."+f.name, "==", fmt.Sprintf("COUNT(%s)", t), -1)
 			for _, l := range m.links {
 				if l.array || l.union || !l.leadsTo(t) {
@@ -396,10 +419,27 @@ func (m *maker) reached(key string, o *portrait, s shape, f *field, l *link) boo
 type global struct {
 	name    string
 	paths   map[string][]string // by type: pointers to its nodes
+	at      map[string]uint64   // by path: virtual address in the file
 	numbers []string
 }
 
 func (g *global) pathsTo(t string) []string { return g.paths[t] }
+
+// several reports whether a pointer in static memory was seen to lead to different nodes.
+func (m *mining) several(g *global, path string) bool {
+	first := uint64(0)
+	for _, at := range times(m.looks) {
+		x, ok := word(m.run.History.At(at), m.run.Bias+trace.Addr(g.at[path]), 8)
+		switch {
+		case !ok || x == 0:
+		case first == 0:
+			first = x
+		case first != x:
+			return true
+		}
+	}
+	return false
+}
 
 // leading returns the globals that have pointers to nodes of the types, and the numbers.
 func leading(vars []check.Variable, types []*check.NodeType) []global {
@@ -427,13 +467,14 @@ func baseOf(base, class *types.Type) bool {
 }
 
 func globalOf(v check.Variable, nodes []*check.NodeType) (global, bool) {
-	g := global{name: v.Name, paths: map[string][]string{}}
+	g := global{name: v.Name, paths: map[string][]string{}, at: map[string]uint64{}}
 	if v.Type == nil {
 		return g, false
 	}
-	note := func(path string, t *types.Type) {
+	note := func(path string, t *types.Type, offset int64) {
 		switch t.Kind {
 		case types.Pointer:
+			g.at[path] = v.Addr + uint64(offset)
 			for _, n := range nodes {
 				if sameStruct(t.Elem, n.Layout) || baseOf(t.Elem, n.Layout) {
 					g.paths[n.Name] = append(g.paths[n.Name], path)
@@ -446,7 +487,7 @@ func globalOf(v check.Variable, nodes []*check.NodeType) (global, bool) {
 	elem, _ := tableIn(v.Type)
 	switch v.Type.Kind {
 	case types.Pointer:
-		note("::"+v.Name, v.Type)
+		note("::"+v.Name, v.Type, 0)
 	case types.Int, types.Uint:
 		if Counts(v.Type) {
 			g.numbers = append(g.numbers, "::"+v.Name)
@@ -454,7 +495,7 @@ func globalOf(v check.Variable, nodes []*check.NodeType) (global, bool) {
 	case types.Struct:
 		for _, s := range v.Type.Scalars() {
 			if s.Type != nil && !strings.Contains(s.Path, "[") && !internal(s.Path) {
-				note("::"+v.Name+"."+s.Path, s.Type)
+				note("::"+v.Name+"."+s.Path, s.Type, s.Offset)
 			}
 		}
 	}

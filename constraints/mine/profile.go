@@ -25,6 +25,7 @@ type portrait struct {
 	arrays  []*array
 	spans   []*span
 	alone   bool // one node was all that was ever seen, as an owner of all is
+	met     int  // nodes at the times that were looked at, one that was there at several as often
 }
 
 // link is a pointer field, or an array of them.
@@ -124,6 +125,7 @@ func portray(of *trial, t *check.NodeType, times []mgpp.Timestamp) *portrait {
 	for _, at := range times {
 		v := r.History.At(at)
 		nodes = g.Live(t, at, nodes[:0])
+		p.met += len(nodes)
 		for _, o := range nodes {
 			seen[o] = true
 			for i := range t.Edges {

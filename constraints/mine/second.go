@@ -36,7 +36,7 @@ func (m *maker) secondHeads(s shape, paths []string, others []*portrait) {
 			for _, h := range others {
 				for _, l := range h.links {
 					if h.name() != m.name && l.leadsTo(m.name) && !l.array && !related(h, m.portrait) {
-						m.ends(h, false, of.key+" "+h.name()+"."+l.name+" "+q.name, fmt.Sprintf("each %s one over %s hangs on the %s of a %s", of.what, q.name, l.name, h.name()),
+						m.ends(h, l.set, false, of.key+" "+h.name()+"."+l.name+" "+q.name, fmt.Sprintf("each %s one over %s hangs on the %s of a %s", of.what, q.name, l.name, h.name()),
 							fmt.Sprintf("forall %s X; exists %s H;  %s => H.%s == X;", m.name, h.name(), is, l.name))
 					}
 				}

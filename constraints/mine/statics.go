@@ -13,7 +13,7 @@ import (
 	"mgtrace/types"
 )
 
-// Objects in static memory that are nodes: what is said of a table or a count in one is said as of an allocated one.
+// Objects in static memory that are nodes, or arrays of such: what is said of a table or a count in one is said as of an allocated one.
 
 // exploreStatics explores, and again with those as nodes that are of a type that was named and that the run did not allocate, and those that
 // have a table of pointers to nodes.
@@ -21,7 +21,7 @@ func (m *mining) exploreStatics(ctx context.Context) (*trial, error) {
 	bare := m.head.clone() // without what exploring adds
 	base, err := m.exploreLocals(ctx)
 	for none := (*NoNodesError)(nil); errors.As(err, &none); {
-		more := m.embedding(bare, func(v check.Variable) bool { return sameStruct(v.Type, none.Of.Layout) })
+		more := m.embedding(bare, func(t *types.Type) bool { return sameStruct(t, none.Of.Layout) })
 		if more == nil {
 			break
 		}
@@ -32,7 +32,7 @@ func (m *mining) exploreStatics(ctx context.Context) (*trial, error) {
 		return base, err
 	}
 	nodes := base.spec.Types
-	more := m.embedding(bare, func(v check.Variable) bool { return !m.declares(v.Type) && hasTable(v.Type, nodes) })
+	more := m.embedding(bare, func(t *types.Type) bool { return !m.declares(t) && hasTable(t, nodes) })
 	if more == nil {
 		return base, nil
 	}
@@ -48,19 +48,28 @@ func (m *mining) exploreStatics(ctx context.Context) (*trial, error) {
 const maxStatics = 8
 
 // embedding is a header with objects in static memory as nodes, and their types; nil: there are none.
-func (m *mining) embedding(h header, is func(check.Variable) bool) *header {
+func (m *mining) embedding(h header, is func(*types.Type) bool) *header {
 	was := m.head
 	defer func() { m.head = was }()
 	m.head = h.clone()
-	var wanted []check.Variable
+	n := 0
 	for _, v := range m.run.Globals {
-		if v.Type != nil && v.Type.Kind == types.Struct && !m.embeds(v.Name) && is(v) {
-			wanted = append(wanted, v)
+		if v.Type == nil || m.embeds(v.Name) || n == maxStatics {
+			continue
 		}
-	}
-	for _, v := range wanted[:min(len(wanted), maxStatics)] {
-		if name := m.named(v); name != "" {
-			m.head.directives = append(m.head.directives, fmt.Sprintf("embed %s in ::%s;", name, v.Name))
+		var node *types.Type
+		path, ok := v.Type.PathTo(func(part *types.Type, _ bool) bool {
+			node = part
+			return part.Kind == types.Struct && is(part)
+		})
+		if !ok {
+			continue
+		}
+		if n++; path != "" {
+			path = " at " + path
+		}
+		if name := m.named(node, v.Name); name != "" {
+			m.head.directives = append(m.head.directives, fmt.Sprintf("embed %s in ::%s%s;", name, v.Name, path))
 		}
 	}
 	if len(m.head.directives) == len(h.directives) {
@@ -70,10 +79,10 @@ func (m *mining) embedding(h header, is func(check.Variable) bool) *header {
 	return &more
 }
 
-// named is the name that a specification has for the type of an object in static memory, which is declared if it is not yet; "" if it can have
-// none. One without a name goes by the object's.
-func (m *mining) named(v check.Variable) string {
-	t, source := v.Type, cmp.Or(cxxname.Normal(v.Type.Name), v.Name)
+// named is the name that a specification has for the type of an object in static memory, or of a part of it, which is declared if it is not yet; "" if it
+// can have none. One without a name goes by the object's.
+func (m *mining) named(t *types.Type, object string) string {
+	source := cmp.Or(cxxname.Normal(t.Name), object)
 	if len(m.run.Program.LookupType(source)) != 1 {
 		return ""
 	}
@@ -92,7 +101,7 @@ func (m *mining) named(v check.Variable) string {
 // embeds: the object in static memory is a node already.
 func (m *mining) embeds(global string) bool {
 	return slices.ContainsFunc(m.head.directives, func(d string) bool {
-		return strings.HasPrefix(d, "embed ") && strings.HasSuffix(d, " in ::"+global+";")
+		return strings.HasPrefix(d, "embed ") && (strings.HasSuffix(d, " in ::"+global+";") || strings.Contains(d, " in ::"+global+" at "))
 	})
 }
 

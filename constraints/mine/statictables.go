@@ -104,7 +104,7 @@ func (m *mining) lawsOfFiles(t *trial) (out []*candidate) {
 		for _, a := range tables {
 			for k, o := range m.portraits {
 				if k < len(m.found) && sameStruct(a.elem.Elem, o.typ.Layout) {
-					mk.hangsInFile(a, o, m.found[k], m.full(of, a, mk.fields, at[i]), slices.Max(m.land.alive))
+					mk.hangsInFile(a, o, m.found[k], m.inUse(of, a, mk.fields, at[i]), slices.Max(m.land.alive))
 				}
 			}
 		}
@@ -122,15 +122,16 @@ func (m *mining) lawsOfFiles(t *trial) (out []*candidate) {
 	return out
 }
 
-// full notes of a table which numbers beside it were not greater than the number of its elements before the first that is NULL.
-func (m *mining) full(f *check.NodeType, a *table, fields []*field, at trace.Addr) map[*field]bool {
+// inUse is the number beside a table that says how many of its elements are in use: never more than there are before the first that is NULL, and of
+// several such the one that was most. nil: there is none.
+func (m *mining) inUse(f *check.NodeType, a *table, fields []*field, at trace.Addr) (best *field) {
 	place, err := f.Layout.Find(a.name)
 	if err != nil {
 		return nil
 	}
-	out := map[*field]bool{}
+	sums := map[*field]uint64{}
 	for _, n := range fields {
-		out[n] = true
+		sums[n] = 0
 	}
 	for _, moment := range times(m.looks) {
 		v := m.run.History.At(moment)
@@ -139,19 +140,27 @@ func (m *mining) full(f *check.NodeType, a *table, fields []*field, at trace.Add
 			to := v.Target(first, coded.Plain)
 			first, count = trace.Addr(to.Value), a.room
 		}
-		used := int64(0)
-		for used < min(count, maxElements) {
+		used := uint64(0)
+		for used < uint64(min(count, maxElements)) {
 			if p, ok := word(v, first+trace.Addr(8*used), 8); !ok || p == 0 {
 				break
 			}
 			used++
 		}
-		for _, n := range fields {
-			x, ok := word(v, at+trace.Addr(n.offset), n.size)
-			out[n] = out[n] && ok && x <= uint64(used)
+		for n := range sums {
+			if x, ok := word(v, at+trace.Addr(n.offset), n.size); ok && x <= used {
+				sums[n] += x
+			} else {
+				delete(sums, n)
+			}
 		}
 	}
-	return out
+	for _, n := range fields {
+		if sum := sums[n]; sum > 0 && (best == nil || sum > sums[best]) {
+			best = n
+		}
+	}
+	return best
 }
 
 // ofOwner is a field of the object that a file's variables make, or of the one that a chain hangs on.
@@ -179,15 +188,15 @@ func (c *candidate) nameVariables() {
 const maxScans = 1 << 14
 
 // hangsInFile: each node hangs on an element of the table or on the chain that begins there, at the place that a number of the node tells; the
-// elements lead to first ones of chains, which are alive; as many hang on each as another array says.
-func (m *maker) hangsInFile(a *table, o *portrait, s shape, full map[*field]bool, alive int) {
+// elements lead to first ones of chains, which are alive; as many hang on each as another array says. used is the number of elements in use.
+func (m *maker) hangsInFile(a *table, o *portrait, s shape, used *field, alive int) {
 	node := newMaker(o)
 	each := func(n size, guard, body string) string {
 		return fmt.Sprintf("%s X;  for I in 0 to %s, %sX.%s[I]%s;", m.name, n.last(), guard, a.name, body)
 	}
 	some := fmt.Sprintf("X.%s[I] != NULL => ", a.name)
 	for _, n := range m.sizes(a) {
-		if a.most(n) > maxElements {
+		if a.most(n) > maxElements || used != nil && n.field != used {
 			continue
 		}
 		what := n.of(a.name)
@@ -197,7 +206,7 @@ func (m *maker) hangsInFile(a *table, o *portrait, s shape, full map[*field]bool
 		c := m.say("led "+a.name+" "+n.name, "what "+what+" lead to is alive", each(n, "", fmt.Sprintf(" == NULL or (X.%s[I]).EXISTS == TRUE", a.name))).needs(a)
 		c.several(8, m.portrait)
 		c.family = "led " + a.name
-		if full[n.field] && int(a.most(n))*alive <= maxScans {
+		if used != nil && int(a.most(n))*alive <= maxScans {
 			where := fmt.Sprintf("SUM(I in 0 to %s: ::%s[I] == X ? 1 : 0)", strings.Replace(n.last(), "X.", "::", 1), a.name)
 			node.scanned(m, "once "+a.name+" "+n.name, fmt.Sprintf("each %s is once among %s", o.name(), n.of(a.name)), where+" == 1", a).because("twice " + a.name + " " + n.name)
 			node.scanned(m, "twice "+a.name+" "+n.name, fmt.Sprintf("no %s is twice among %s", o.name(), n.of(a.name)), where+" <= 1", a)

@@ -58,22 +58,30 @@ func OfStandardLibrary(p *symbol.Program, names []string) bool {
 }
 
 // LeadingGlobals lists the objects in static memory that may lead to nodes, pointers
-// to structures, tables of such, and structures, and the numbers beside them in the same files, which may count the nodes, if these are few; all with a name that
-// is theirs alone.
-func LeadingGlobals(p *symbol.Program) []check.Variable {
+// to structures, tables of such, and structures, and the numbers beside them in the same files, which may count the nodes, if these are few; and what holds
+// types of these names. All have a name that is theirs alone.
+func LeadingGlobals(p *symbol.Program, names []string) []check.Variable {
 	const maxSize = 64 << 10 // bytes; larger ones are no heads, and tables of more than laws are tried for
+	const maxPool = 4 << 20  // bytes
 	const maxNumbers = 32
 	var out, numbers []check.Variable
 	seen := map[string]int{}
+	named := func(t *types.Type, _ bool) bool {
+		return t.HasMembers() && slices.ContainsFunc(names, func(n string) bool { return cxxname.Normal(t.Name) == cxxname.Normal(n) })
+	}
 	for _, f := range p.Objs {
 		for _, v := range f.Globals() {
 			seen[v.Name]++
-			if v.Type == nil || v.Loc.Kind != objfile.LocStatic || v.Size == 0 || v.Size > maxSize || !mine.PlainName(v.Name) || f != p.Objs[0] {
+			if v.Type == nil {
+				continue
+			}
+			_, pool := v.Type.PathTo(named)
+			if v.Loc.Kind != objfile.LocStatic || v.Size == 0 || v.Size > maxSize && !(pool && v.Size <= maxPool) || !mine.PlainName(v.Name) || f != p.Objs[0] {
 				continue
 			}
 			pointer := v.Type.Kind == types.Pointer && v.Type.Elem != nil && v.Type.Elem.HasMembers()
 			switch {
-			case pointer || v.Type.HasMembers() && len(v.Type.PointerFields()) > 0 || mine.IsTable(v.Type):
+			case pointer || v.Type.HasMembers() && len(v.Type.PointerFields()) > 0 || mine.IsTable(v.Type), pool:
 				out = append(out, symbol.Variable(v))
 			case mine.Counts(v.Type) || mine.CountsEach(v.Type):
 				numbers = append(numbers, symbol.Variable(v))

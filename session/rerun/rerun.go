@@ -153,7 +153,9 @@ func (r *Rerun) reproduce(was []replay.Effect) error {
 		if r.matched != nil {
 			return true
 		}
-		r.execute(w, was)
+		if r.execute(w, was); r.matched == nil {
+			r.counters(w, was)
+		}
 		return r.fits()
 	})
 	if r.matched == nil && r.was.Results > 0 {

@@ -323,14 +323,14 @@ func TestClock(t *testing.T) {
 		t.Errorf("%d, want %d", got, want)
 	}
 	run := []replay.Effect{word(0x40, 9), word(0x100, 31)}
-	if more, ok := short(run, was); !ok || 31+more != 1700 {
+	if more, _, ok := short(run, was); !ok || 31+more != 1700 {
 		t.Errorf("%d more, %t", more, ok)
 	}
 	run[1].Addr = 0x180
-	if more, ok := short(run, was); ok {
+	if more, _, ok := short(run, was); ok {
 		t.Errorf("%d more, where it stored something else", more)
 	}
-	if _, ok := short(was, was); ok {
+	if _, _, ok := short(was, was); ok {
 		t.Error("more, where all was stored")
 	}
 }

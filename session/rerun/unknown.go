@@ -2,6 +2,7 @@ package rerun
 
 import (
 	"encoding/binary"
+	"maps"
 	"slices"
 
 	"mgtrace/mgpp"
@@ -26,6 +27,8 @@ const (
 	maxUnknownSteps = 200_000 // instructions of these
 	maxCandidates   = 24      // for one argument
 	maxResults      = 8       // of library functions, the first of which are tried apart
+	maxNumbers      = 12      // variables in static memory
+	maxCounters     = 4       // of these that are found
 )
 
 // search tries until a call does what was recorded.
@@ -198,7 +201,7 @@ func (s *search) results() bool {
 		if s.returning(v) {
 			return true
 		}
-		if more, ok := short(s.r.was.Effects, s.was); ok && s.returning(v+more) {
+		if more, _, ok := short(s.r.was.Effects, s.was); ok && s.returning(v+more) {
 			return true
 		}
 	}
@@ -226,23 +229,54 @@ func (s *search) returning(results ...uint64) bool {
 	return !s.over() && s.run()
 }
 
-// short is how much more a run would have had to store where it first stored another number than what was recorded.
-func short(run, was []replay.Effect) (more uint64, ok bool) {
-	i := 0
+// short is how much more a run would have had to store where it first stored another number than what was recorded, and how many of the effects that
+// were recorded it had then.
+func short(run, was []replay.Effect) (more uint64, had int, ok bool) {
 	for k := range run {
-		if i < len(was) && agrees(&run[k], &was[i], false) {
-			i++
+		if had < len(was) && agrees(&run[k], &was[had], false) {
+			had++
 		}
 	}
-	if i == len(was) || was[i].Kind != replay.Store || len(was[i].Data) != 4 && len(was[i].Data) != 8 {
-		return 0, false
+	if had == len(was) || was[had].Kind != replay.Store || len(was[had].Data) != 4 && len(was[had].Data) != 8 {
+		return 0, had, false
 	}
 	for k := range run {
-		if e := &run[k]; e.Kind == replay.Store && e.PC == was[i].PC && e.Addr == was[i].Addr && len(e.Data) == len(was[i].Data) {
-			return number(was[i].Data) - number(e.Data), true
+		if e := &run[k]; e.Kind == replay.Store && e.PC == was[had].PC && e.Addr == was[had].Addr && len(e.Data) == len(was[had].Data) {
+			return number(was[had].Data) - number(e.Data), had, true
 		}
 	}
-	return 0, false
+	return 0, had, false
+}
+
+// counters finds what lay in numbers in static memory that were not recorded, as the next one that a node is given: where a store has another value than
+// what was recorded, one that was read had as much more, with which the call does more of what was recorded.
+func (r *Rerun) counters(w *world, was []replay.Effect) {
+	for range maxCounters {
+		more, had, ok := short(r.was.Effects, was)
+		if !ok || r.matched != nil {
+			return
+		}
+		before, found := maps.Clone(w.told), false
+		for _, at := range slices.Backward(slices.Clone(w.numbers)) {
+			size := w.flags(trace.Addr(at))
+			data, known := make([]byte, size), make([]bool, size)
+			w.Read(at, data, known)
+			var b [8]byte
+			binary.LittleEndian.PutUint64(b[:], number(data)+more)
+			for i, x := range b[:size] {
+				w.told[at+uint64(i)] = x
+			}
+			r.execute(w, was)
+			if _, further, _ := short(r.was.Effects, was); r.matched != nil || further > had {
+				found = true
+				break
+			}
+			w.told = maps.Clone(before)
+		}
+		if !found {
+			return
+		}
+	}
 }
 
 // pairs are what was stored to two words that lie side by side, at once or one behind the other.
