@@ -3,6 +3,7 @@ package mine
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"mgtrace/constraints/check"
 )
@@ -125,9 +126,10 @@ func (r *row) always(need int, key, words, guard, body string, rows []*row) {
 	all := r.add(key, words, guard+" => "+body)
 	all.need = need
 	for _, kind := range r.kinds(rows) {
-		of := r.add(key+" "+kind, words+" where "+kind[len("X."):], kind+" and "+guard+" => "+body)
+		state := strings.TrimPrefix(kind, "X.")
+		of := r.add(key+" "+state, words+" where "+state, kind+" and "+guard+" => "+body)
 		of.need = need
-		all.because(key + " " + kind)
+		all.because(key + " " + state)
 	}
 }
 
