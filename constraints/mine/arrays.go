@@ -27,6 +27,8 @@ type table struct {
 	room  int64       // of a block: the most elements that any was seen to have behind the pointer; 0: none was seen
 	// far are the numbers in the elements that were seen to be no places of other elements: behind the end of their block.
 	far map[string]bool
+	// linked are those of them that were seen to be a place, as one that links elements is.
+	linked map[string]bool
 	// masks says of numbers of the node whether each was one less than the number of elements, and that a power of two.
 	masks map[string]bool
 	// lengths says of them whether each was the number of elements.
@@ -242,7 +244,7 @@ func (m *mining) measure(of *types.Type, a *table, owners func(moment) []trace.A
 	if a.block == "" || err != nil || a.elem.Size <= 0 {
 		return
 	}
-	a.far, a.masks, a.lengths, a.short = map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
+	a.far, a.linked, a.masks, a.lengths, a.short = map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, look := range m.looks {
 		v := m.run.History.At(look.at)
 		for _, owner := range owners(look) {
@@ -268,7 +270,7 @@ func (t *trial) owners(of *check.NodeType) func(moment) []trace.Addr {
 	}
 }
 
-// beyond notes the numbers in elements of a block that are no places in it.
+// beyond notes the numbers in elements of a block that are no places in it, and those that are. A few bits hold none.
 func (a *table) beyond(v mgpp.View, first trace.Addr, count int64) {
 	for _, f := range numbersIn(a.elem) {
 		s, err := a.elem.Find(f[1:])
@@ -279,6 +281,7 @@ func (a *table) beyond(v mgpp.View, first trace.Addr, count int64) {
 			n, ok := word(v, first+trace.Addr(i*a.elem.Size+s.Offset), s.Type.Size)
 			negative := s.Type.Kind == types.Int && n>>(8*s.Type.Size-1) == 1
 			a.far[f] = ok && !negative && n >= uint64(count)
+			a.linked[f] = a.linked[f] || ok && !negative && (n != 0 || s.Type.Kind == types.Int)
 		}
 	}
 }
@@ -808,7 +811,7 @@ func (m *maker) ended(a *table) {
 	}
 	for _, h := range m.fields {
 		for _, f := range numbersIn(a.elem) {
-			if !integer(h.typ) || h.max < 2 || a.far[f] || unsignedAt(a.elem, f) != (h.typ.Kind == types.Uint) {
+			if !integer(h.typ) || h.max < 2 || a.far[f] || !a.linked[f] || unsignedAt(a.elem, f) != (h.typ.Kind == types.Uint) {
 				continue
 			}
 			some, none := ">= 0", "< 0"

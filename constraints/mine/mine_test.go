@@ -908,7 +908,7 @@ type group; type cell; ARRAY skip_array OF unsigned short;`)
 			t.Errorf("%s: no law is made of it: %t", name, a.unseen())
 		}
 	}
-	// Numbers of an element that lie behind the end of the block are no places in it, as hashes; -1 is none.
+	// Numbers of an element that lie behind the end of the block are no places in it, as hashes; -1 is none, and a number that was always that links nothing.
 	pair := &types.Type{Kind: types.Struct, Size: 4, Name: "pair", Members: []types.Member{{Name: "next", Type: &types.Type{Kind: types.Int, Size: 2, Name: "short"}}, {Name: "hash", Offset: 2, Type: short}}}
 	for i, v := range []uint64{0xffff_0003, 0xffff_ffff, 0x000f_0000} {
 		w.Put(trace.Addr(0x2000+4*i), 4, v)
@@ -916,8 +916,15 @@ type group; type cell; ARRAY skip_array OF unsigned short;`)
 	w.G.Advance()
 	m.looks[0].at = w.H.Now()
 	a := &table{name: "data", elem: pair, block: "skip_array"}
-	if m.measure(w.G.Spec().Types[0].Layout, a, (&trial{spec: w.G.Spec(), graph: w.G}).owners(w.G.Spec().Types[0])); a.room != 16 || a.far[".next"] || !a.far[".hash"] {
+	if m.measure(w.G.Spec().Types[0].Layout, a, (&trial{spec: w.G.Spec(), graph: w.G}).owners(w.G.Spec().Types[0])); a.room != 16 || a.far[".next"] || !a.far[".hash"] || !a.linked[".next"] {
 		t.Errorf("%d pairs, and beyond them %v", a.room, a.far)
+	}
+	w.Put(0x2000, 4, 0xffff_ffff)
+	w.Put(0x2008, 4, 0x000f_ffff)
+	w.G.Advance()
+	m.looks[0].at = w.H.Now()
+	if m.measure(w.G.Spec().Types[0].Layout, a, (&trial{spec: w.G.Spec(), graph: w.G}).owners(w.G.Spec().Types[0])); a.linked[".next"] {
+		t.Error("what is always none links elements")
 	}
 	if (&table{name: "child", count: 2}).unseen() {
 		t.Error("an array that is a member has elements always")
