@@ -756,7 +756,7 @@ func (m *maker) chained(a *table, target *portrait, sizes []size) {
 				c.left, c.right = fmt.Sprintf("X.%s.%s", l.name, f.name), "X."+f.name
 				c.Text = fmt.Sprintf("%s%s X;  X.%s != NULL => %s %% %s == %s %% %s;", head, target.name(), l.name, c.left, by, c.right, by)
 				c.holds, c.need = relations["=="], 2 // in two buckets at least: numbers of which all are in one say nothing
-				c.modulo = n.modulus()
+				c.modulo, c.apart = n.modulus(), true
 			}
 		}
 	}

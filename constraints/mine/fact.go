@@ -75,6 +75,9 @@ func (c *candidate) sample(i eval.Instance, args []eval.Arg) {
 	if c.other != "" {
 		b = c.join(b, other)
 	}
+	if c.apart && a == b {
+		return
+	}
 	p := pair{of: i, values: [2]float64{a, b}}
 	if m := c.modulo; m != nil { // what two numbers are in other nodes as well is no further evidence
 		p = pair{whole: p.values, values: [2]float64{math.Mod(a, by+m.more), math.Mod(b, by+m.more)}}

@@ -25,6 +25,7 @@ type candidate struct {
 	left, right string
 	holds       func(a, b float64) bool
 	modulo      *modulus // nil: the operands are compared as they are
+	apart       bool     // operands that are alike anyhow say nothing of what they are modulo a number
 	other       string   // a third operand, which join takes together with the right one; "": there is none
 	join        func(b, other float64) float64
 	steps       bool     // the operands are neighbours in an array: alike ones say nothing of the order, and each step counts once
@@ -44,6 +45,7 @@ type candidate struct {
 	number      bool     // it says what a number of one node may be
 	halves      []string // keys of which each is the other half of what it says
 	alone       string   // its words if none of these held; "": they are the same
+	serial      bool     // it is no law if none of these held: nodes hang on older ones, and it is about numbers that say how old they are
 	weak        bool     // an observation rather than a law: stated in a comment only
 
 	dead  bool

@@ -682,7 +682,9 @@ func (m *maker) orders(s shape) {
 			continue
 		}
 		if s.kind != network && s.kind != ring {
-			m.alongEdges(f, s)
+			if s.plain() || !f.serial() {
+				m.alongEdges(f, s)
+			}
 			if len(ptrs) == 2 {
 				m.searchTree(f, ptrs[0], ptrs[1])
 				m.searchTree(f, ptrs[1], ptrs[0])
@@ -708,6 +710,10 @@ func (m *maker) orders(s shape) {
 
 // distinguishes: a few values, so that "another one" says something.
 func (f *field) distinguishes() bool { return len(f.values) == 2 && !f.many }
+
+// plain: the structure is a list. Numbers that grow with each node that is made (field.serial) grow downwards in a tree until a node is moved
+// in it, as its nodes hang on what is older at first, which is no law. In a list they say whether the new ones go to its end.
+func (s *shape) plain() bool { return len(s.links) == 1 && !s.links[0].array && !s.links[0].shared }
 
 // alongEdges: the number in a node and the one in what it leads to.
 func (m *maker) alongEdges(f *field, s shape) {
@@ -759,6 +765,7 @@ func (m *maker) alongEdges(f *field, s shape) {
 // searchTree: what hangs on l is smaller, what hangs on r is greater, at any depth. Where only one of the two
 // holds it is a heap whose nodes have their first child and their next sibling, as a pairing heap.
 func (m *maker) searchTree(f *field, l, r string) {
+	serial := f.serial()
 	id, high, low := f.id(), m.high(f, []string{l, r}), m.low(f, []string{l, r})
 	for _, op := range []string{"<", "<="} {
 		c := m.compare("below "+f.name+" "+l+" "+op, fmt.Sprintf("search tree: %s in all of %s comes before", f.name, l),
@@ -769,6 +776,7 @@ func (m *maker) searchTree(f *field, l, r string) {
 		if op == "<" {
 			c.alike, d.alike = f.alike(), f.alike()
 		}
+		c.serial, d.serial = serial, serial
 		c.alone, d.alone = fmt.Sprintf("heap order: %s in all of %s comes before", f.name, l), fmt.Sprintf("heap order: %s in all of %s comes after", f.name, r)
 		for _, op := range []string{"<", "<="} {
 			c.halves = append(c.halves, m.name+" above "+f.name+" "+r+" "+op)

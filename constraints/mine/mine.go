@@ -652,8 +652,12 @@ func (m *mining) prune(held []*candidate, r *Result) {
 		return implied[c.key] || m.base.states(c) || slices.ContainsFunc(held, c.equalAnyhow)
 	})
 	held = families(held)
+	single := func(c *candidate) bool {
+		return c.alone != "" && !slices.ContainsFunc(held, func(o *candidate) bool { return slices.Contains(c.halves, o.key) })
+	}
+	held = slices.DeleteFunc(slices.Clone(held), func(c *candidate) bool { return c.serial && single(c) })
 	for _, c := range held {
-		if c.alone != "" && !slices.ContainsFunc(held, func(o *candidate) bool { return slices.Contains(c.halves, o.key) }) {
+		if single(c) {
 			c.Words = c.alone
 		}
 	}

@@ -15,6 +15,7 @@ import (
 //
 // Of facts that may well be accidents (candidate.loose) two have a say in what a place is:
 // a dozen numbers of nodes that were not given yet are no dozen reasons. What failed only at first says nothing of the place.
+// A place stays without which a tenth of all moments would not be left: where a loop calls one operation, all but the beginning and the end of the run.
 func agree(cands []*candidate, places map[int]bool, ends map[int]end) (facts []*candidate) {
 	fails := func(c *candidate, p int) bool { return places[p] && c.fails[p] > 0 }
 	share := func(c *candidate) float64 {
@@ -26,6 +27,13 @@ func agree(cands []*candidate, places map[int]bool, ends map[int]end) (facts []*
 		}
 		return float64(n) / float64(max(1, len(places)))
 	}
+	moments := func(all map[int]bool) (n int) {
+		for p := range all {
+			n += ends[p].moments
+		}
+		return n
+	}
+	least := moments(places) / 10
 	against := func(c *candidate, p int) bool { return fails(c, p) && !c.grown(p, ends[p]) }
 	for _, c := range cands {
 		if !c.dead && share(c) <= 0.5 {
@@ -46,7 +54,7 @@ func agree(cands []*candidate, places map[int]bool, ends map[int]end) (facts []*
 		all := say(facts, func(*candidate) bool { return true })
 		for _, p := range sortedKeys(places) {
 			n := say(facts, func(c *candidate) bool { return against(c, p) })
-			if s := float64(n) / float64(all); s > share && n > 1 {
+			if s := float64(n) / float64(all); s > share && n > 1 && moments(places)-ends[p].moments >= least {
 				place, share = p, s
 			}
 		}

@@ -1,8 +1,10 @@
 package mine
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -43,6 +45,15 @@ type link struct {
 	null  int
 	lost  int // to no node that is alive
 	self  int // to its own node, as a ring of one does
+	// shared: several nodes led to one at a time, as children to their parent. into holds who was the last to lead there, and when.
+	shared bool
+	into   map[graph.ObjID]arrival
+}
+
+// arrival is that a node leads to another one at a time.
+type arrival struct {
+	from graph.ObjID
+	at   mgpp.Timestamp
 }
 
 // leadsTo reports whether the link was seen to lead to a type, and to no other.
@@ -96,7 +107,7 @@ func portray(of *trial, t *check.NodeType, times []mgpp.Timestamp) *portrait {
 	}
 	for i := range t.Edges {
 		c := &t.Edges[i]
-		p.links = append(p.links, &link{name: c.Name, count: c.Count, array: c.Count != 1, edge: true, typed: sameStruct(c.Elem, t.Layout) || c.Elem != nil && derives(c.Elem, t.Layout), union: c.InUnion && len(c.Used) == 0, when: whenUsed(c), elem: c.Elem, to: map[string]int{}})
+		p.links = append(p.links, &link{name: c.Name, count: c.Count, array: c.Count != 1, edge: true, typed: sameStruct(c.Elem, t.Layout) || c.Elem != nil && derives(c.Elem, t.Layout), union: c.InUnion && len(c.Used) == 0, when: whenUsed(c), elem: c.Elem, to: map[string]int{}, into: map[graph.ObjID]arrival{}})
 	}
 	for _, s := range t.Layout.Scalars() {
 		if s.Type == nil || s.VTable || strings.Contains(s.Path, "[") || internal(s.Path) && !containerSize(s.Path) || inPart(of.spec, t, s.Path) {
@@ -236,6 +247,9 @@ func (l *link) note(of *trial, v mgpp.View, o graph.ObjID, c *check.EdgeCell) {
 			if to == o {
 				l.self++
 			}
+			was, ok := l.into[to]
+			l.shared = l.shared || ok && was.at == v.Time() && was.from != o
+			l.into[to] = arrival{o, v.Time()}
 		} else {
 			l.lost++
 		}
@@ -332,6 +346,19 @@ func (f *field) value(raw uint64) int64 {
 		return int64(v)
 	}
 	return math.MaxInt64
+}
+
+// serial reports whether the number was greater in each node than in those that were made before, and stayed what it was.
+func (f *field) serial() bool {
+	met := slices.SortedFunc(maps.Keys(f.met), func(a, b sighting) int {
+		return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.value, b.value))
+	})
+	for i := 1; i < len(met); i++ {
+		if met[i].node == met[i-1].node || met[i].value <= met[i-1].value {
+			return false
+		}
+	}
+	return len(met) > 1
 }
 
 // sorted returns the values seen, the smallest first.

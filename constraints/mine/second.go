@@ -49,7 +49,7 @@ func (m *maker) secondHeads(s shape, paths []string, others []*portrait) {
 func (m *maker) secondOrders(s shape) {
 	for _, q := range m.seconds(s) {
 		for _, f := range m.fields {
-			if len(f.values) < 2 {
+			if len(f.values) < 2 || !(s.plain() && !q.shared) && f.serial() {
 				continue
 			}
 			for _, r := range []struct {

@@ -54,8 +54,11 @@ func names(links []*link) string {
 }
 
 // maxSubsets bounds the fields whose subsets are all tried as the edges of the
-// structure.
-const maxSubsets = 5
+// structure, maxPairs those of which all pairs are.
+const (
+	maxSubsets = 5
+	maxPairs   = 10
+)
 
 // subsets returns the sets of links that may be the edges of a tree or list: the
 // largest first, and those in order of declaration.
@@ -75,6 +78,9 @@ func subsets(links []*link) [][]*link {
 		out = append(out, links)
 		for i := range links {
 			out = append(out, slices.Delete(slices.Clone(links), i, i+1), links[i:i+1])
+			for j := i + 1; j < n && n <= maxPairs; j++ {
+				out = append(out, []*link{links[i], links[j]})
+			}
 		}
 	}
 	slices.SortStableFunc(out, func(a, b []*link) int { return len(b) - len(a) })
