@@ -392,11 +392,23 @@ func (a *Analysis) ledTo(thread trace.ThreadID, t mgpp.Timestamp, pc trace.Addr)
 	case !ok:
 		return nil
 	}
-	calls := a.callers.Between(entry, pc)
-	if among := a.ranAmong(k, t, entry, pc); len(among) > len(calls) {
+	stack := []trace.Addr{pc + 1}
+	asked := a.callers.Asked(entry, pc)
+	at, among := a.ranAmong(k, t, entry, pc, asked)
+	switch {
+	case len(asked) == 1:
+		at = asked[0]
+	case at == 0:
+		at = pc
+	}
+	if at != pc {
+		stack = append(stack, at+1)
+	}
+	calls := a.callers.Between(entry, at)
+	if len(among) > len(calls) {
 		calls = among
 	}
-	return slices.Concat([]trace.Addr{pc + 1}, calls, a.callers.Around(entry, pc, calls))
+	return slices.Concat(stack, calls, a.callers.Around(entry, at, calls))
 }
 
 // openAt is the call of a watched function that was open in a thread, and the function's entry.
@@ -445,32 +457,48 @@ func (a *Analysis) askedBy(thread trace.ThreadID, t mgpp.Timestamp, pc trace.Add
 }
 
 // ranAmong is what else the thread did in a call tells of how it came to the statement of an operation, or,
-// behind the last of all, to another one.
-func (a *Analysis) ranAmong(k call, t mgpp.Timestamp, entry, pc trace.Addr) []trace.Addr {
+// behind the last of all, to another one: which of the calls it was by which a library was asked for that, and those that led there.
+func (a *Analysis) ranAmong(k call, t mgpp.Timestamp, entry, pc trace.Addr, asked []trace.Addr) (trace.Addr, []trace.Addr) {
 	to := k.to
 	if to == 0 {
 		to = a.Hist.Now()
 	}
-	var ran []trace.Addr
-	at := -1
+	var ran [][]trace.Addr
+	at, start := -1, callers.Start{Begins: t-min(t, maxAmong) <= k.from}
 	for u := max(k.from, t-min(t, maxAmong)) + 1; u <= min(to, t+maxAmong); u++ {
 		op := a.Hist.Op(u)
 		if op.Thread != k.Thread || op.PC == 0 {
 			continue
 		}
-		if u == t && a.Symbols.Statement(op.PC) == a.Symbols.Statement(pc) {
-			at = len(ran)
+		if at < 0 && u < t && len(op.Stack) > 0 { // nothing before it tells more
+			start, ran = callers.Start{Stack: op.Stack}, nil
+			continue
 		}
-		ran = append(ran, op.PC)
+		own := a.callers.Asked(entry, op.PC)
+		if known := a.callers.Known(op.Stack); len(known) > 0 { // PC may be what a statement of a header is shown at
+			own = []trace.Addr{known[0] - 1}
+		}
+		if len(own) == 0 {
+			continue // something of a library's
+		}
+		inside := len(own) > 1 || own[0] != op.PC
+		if n := len(ran); !inside || n == 0 || !slices.Equal(ran[n-1], own) { // one call of a library stores several times
+			ran = append(ran, own)
+		}
+		if u == t && a.Symbols.Statement(op.PC) == a.Symbols.Statement(pc) {
+			at = len(ran) - 1
+		}
 	}
 	switch {
+	case len(asked) == 0:
+		return 0, nil
 	case at >= 0:
 	case t == a.Hist.Now():
-		at, ran = len(ran), append(ran, pc)
+		at, ran = len(ran), append(ran, asked)
 	default:
-		return nil
+		return 0, nil
 	}
-	return a.callers.Among(entry, ran, at, t-min(t, maxAmong) <= k.from)
+	return a.callers.Among(entry, start, ran, at)
 }
 
 // maxAmong bounds the operations on either side of one that tell how the thread came to it.

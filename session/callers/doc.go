@@ -10,7 +10,7 @@
 // Where there are several, [Graph.Among] asks what else the thread did in that call, and [Graph.Around] with
 // which calls, further out, all ways there begin. Where no function is known to be open, [Graph.FromMain] does all this from main on, if nothing
 // else leads there. Of a library without source [Graph.Into] tells the lines of the
-// program from which it may have come there.
+// program from which it may have come there, and Among from which of them it did.
 //
 // What can be called is read off the machine code: direct calls, and functions whose address
 // is taken there, since who gets it may call them. A call or a jump through a

@@ -14,10 +14,11 @@ import (
 // It is not safe for concurrent use.
 type Graph struct {
 	symbols *symbol.Table
-	funcs   map[trace.Addr]*function // by entry; nil: not the program's own
-	exports map[string]trace.Addr    // of defined: functions of other files, by name
-	walks   map[trace.Addr]*walk     // of Among, by the function below which they are; nil: there is nothing to follow
-	exposed *exposed                 // nil: not asked for yet
+	funcs   map[trace.Addr]*function       // by entry; nil: not the program's own
+	exports map[string]trace.Addr          // of defined: functions of other files, by name
+	walks   map[trace.Addr]*walk           // of Among, by the function below which they are; nil: there is nothing to follow
+	asked   map[[2]trace.Addr][]trace.Addr // of Asked, by the function below which they are and the one that is entered
+	exposed *exposed                       // nil: not asked for yet
 }
 
 // function is what is known of one.
@@ -43,7 +44,7 @@ type call struct {
 
 // New makes a graph of the functions of the traced images.
 func New(s *symbol.Table) *Graph {
-	return &Graph{symbols: s, funcs: map[trace.Addr]*function{}, exports: map[string]trace.Addr{}, walks: map[trace.Addr]*walk{}}
+	return &Graph{symbols: s, funcs: map[trace.Addr]*function{}, exports: map[string]trace.Addr{}, walks: map[trace.Addr]*walk{}, asked: map[[2]trace.Addr][]trace.Addr{}}
 }
 
 // Limits.

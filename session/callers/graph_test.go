@@ -150,16 +150,51 @@ func TestAmong(t *testing.T) {
 		{"again", []int{16, 16, cell, cell}, 3, true, []string{"in again"}},
 		{"change", []int{16, cell}, 1, true, nil}, // again is not called there
 	} {
-		var ran []trace.Addr
+		var ran [][]trace.Addr
 		for _, line := range test.ran {
-			ran = append(ran, bias+trace.Addr(slices.Max(f.LineAddrs(c, line))))
+			ran = append(ran, []trace.Addr{bias + trace.Addr(slices.Max(f.LineAddrs(c, line)))})
 		}
 		from, ok := g.symbols.Entry(test.from)
 		if !ok {
 			t.Fatalf("no function %s", test.from)
 		}
-		if got := comments(g.symbols, g.Among(from, ran, test.i, test.begins)); !slices.Equal(got, test.want) {
+		_, calls := g.Among(from, Start{Begins: test.begins}, ran, test.i)
+		if got := comments(g.symbols, calls); !slices.Equal(got, test.want) {
 			t.Errorf("%s, lines %v, the %d-th: %q, want %q", test.from, test.ran, test.i, got, test.want)
+		}
+	}
+}
+
+// TestAmongAsked: which of two calls of a library it was is told by what ran before, and by the calls in which that was.
+func TestAmongAsked(t *testing.T) {
+	g, f, c := compiled(t, run, "-pie", "-fPIE", "-O0")
+	calls := func(in string) []call {
+		entry, ok := g.symbols.Entry(in)
+		if !ok {
+			t.Fatalf("no function %s", in)
+		}
+		return g.function(entry).calls
+	}
+	change, _ := g.symbols.Entry("change")
+	const other, third = 4, 7 // lines
+	at := func(line int) trace.Addr { return bias + trace.Addr(slices.Max(f.LineAddrs(c, line))) }
+	one, two := calls("one")[0].at, calls("two")[0].at // those of set, as if that were a library's
+	into := calls("change")
+	asked := []trace.Addr{one, two}
+	for name, test := range map[string]struct {
+		start Start
+		ran   [][]trace.Addr
+		i     int
+		want  trace.Addr
+	}{
+		"nothing else":        {Start{Begins: true}, [][]trace.Addr{asked}, 0, 0},
+		"before":              {Start{Begins: true}, [][]trace.Addr{{at(other)}, asked}, 1, one},
+		"the other":           {Start{}, [][]trace.Addr{{at(third)}, asked}, 1, two},
+		"an allocator called": {Start{Stack: []trace.Addr{1, at(third) + 1, into[1].ret, 1}}, [][]trace.Addr{asked}, 0, two},
+		"calls of no use":     {Start{Stack: []trace.Addr{1, at(third) + 1, 1}}, [][]trace.Addr{asked}, 0, 0},
+	} {
+		if got, _ := g.Among(change, test.start, test.ran, test.i); got != test.want {
+			t.Errorf("%s: %#x, want %#x", name, got, test.want)
 		}
 	}
 }
@@ -223,6 +258,12 @@ func TestInto(t *testing.T) {
 			slices.Sort(got)
 			if !slices.Equal(got, test.want) {
 				t.Errorf("%s, %s: %q, want %q", flags, test.from, got, test.want)
+			}
+			if asked := g.Asked(from, far+trace.Addr(store)); len(asked) != len(test.want) {
+				t.Errorf("%s, %s: %d calls, want %d", flags, test.from, len(asked), len(test.want))
+			}
+			if asked := g.Asked(from, from); !slices.Equal(asked, []trace.Addr{from}) {
+				t.Errorf("%s, %s: %#x asked for what has source", flags, test.from, asked)
 			}
 		}
 	}

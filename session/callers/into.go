@@ -37,6 +37,27 @@ func (g *Graph) Into(from, pc trace.Addr) (calls []trace.Addr) {
 	return calls
 }
 
+// Asked are the calls, and the jumps in place of one, by one of which a function whose source is known had code without source run that an
+// instruction belongs to, as [Graph.Into] tells them; of an instruction with source that itself. None: it is not known, or there are too many.
+func (g *Graph) Asked(from, pc trace.Addr) []trace.Addr {
+	entry, _, known := g.entry(pc)
+	if !known || !g.sourceless(entry) {
+		return []trace.Addr{pc}
+	}
+	way := [2]trace.Addr{from, entry}
+	calls, known := g.asked[way]
+	if !known {
+		if calls = g.Into(from, pc); len(calls) > maxAsked {
+			calls = nil
+		}
+		g.asked[way] = calls
+	}
+	return calls
+}
+
+// maxAsked bounds the calls of which one may have led into a library.
+const maxAsked = 8
+
 // sourceless: of a function the source is not known.
 func (g *Graph) sourceless(entry trace.Addr) bool {
 	f := g.symbols.Frames(entry)

@@ -64,26 +64,29 @@ type stride struct {
 // maxSteps bounds the steps that a walk remembers.
 const maxSteps = 1 << 12
 
-// Among returns the return addresses of the calls that led from a function, by its entry, to
-// the i-th of the instructions that a thread ran one after the other in one call of it, the
-// innermost first: up to the first that is not certain. Others may have run in between, and before
-// them, unless the call began with them.
-func (g *Graph) Among(from trace.Addr, ran []trace.Addr, i int, begins bool) []trace.Addr {
+// Among tells which of the i-th of the instructions, one of several each, that a thread ran one after the other in one call of a function, by its
+// entry, it was, and returns the return addresses of the calls that led there, the innermost first: up to the first that is not certain. Others
+// may have run in between, and before them, unless start says where that was. 0: it is not known.
+func (g *Graph) Among(from trace.Addr, start Start, ran [][]trace.Addr, i int) (at trace.Addr, calls []trace.Addr) {
 	w := g.walk(from)
 	if w == nil {
-		return nil
+		return 0, nil
 	}
 	lo, hi := max(0, i-maxBeside), min(len(ran), i+maxBeside+1)
-	first := config{at: ran[lo], deep: true}
-	if lo == 0 && begins {
-		first, lo = config{at: from}, -1
+	var first []config
+	for _, one := range ran[lo] {
+		first = append(first, config{at: one, deep: true})
 	}
-	layers := [][]config{{first}}
+	begins := false
+	if c, ok := g.startOf(from, start); ok && lo == 0 {
+		first, lo, begins = []config{c}, -1, len(start.Stack) == 0
+	}
+	layers := [][]config{first}
 	before := [][][]int{nil} // of each config of a layer those of the layer before from which it was reached
 	for k := lo + 1; k < hi; k++ {
-		next, from, ok := w.step(layers[len(layers)-1], ran[k], k > 0)
+		next, from, ok := w.step(layers[len(layers)-1], ran[k], k > 0 || !begins)
 		if !ok {
-			return nil
+			return 0, nil
 		}
 		layers, before = append(layers, next), append(before, from)
 	}
@@ -98,7 +101,61 @@ func (g *Graph) Among(from trace.Addr, ran []trace.Addr, i int, begins bool) []t
 		}
 		kept = was
 	}
-	return g.only(w.sites, from, ran[i], common(layers[last], kept))
+	for c, k := range layers[last] {
+		switch {
+		case !kept[c]:
+		case at != 0 && at != k.at:
+			return 0, nil
+		default:
+			at = k.at
+		}
+	}
+	return at, g.only(w.sites, from, at, common(layers[last], kept))
+}
+
+// Start is where a run was before the first of its instructions that are known.
+type Start struct {
+	Begins bool         // the call began with it
+	Stack  []trace.Addr // the return addresses of the calls in which it was, the innermost first; none: they are not known
+}
+
+// startOf is the place of a start, with the calls below a function that led there; it is not ok if they are not known, or code without source is
+// among them. What the innermost of them called, as the allocator, is not followed.
+func (g *Graph) startOf(from trace.Addr, start Start) (c config, ok bool) {
+	if len(start.Stack) == 0 {
+		return config{at: from}, start.Begins
+	}
+	for i, ret := range g.Known(start.Stack) {
+		if !g.known(ret) {
+			break
+		}
+		if i == 0 {
+			c.at = ret - 1
+		} else if c.n < maxFrames {
+			c.stack[c.n] = ret
+			c.n++
+		} else {
+			c.deep = true
+		}
+		if entry, _, _ := g.entry(ret - 1); entry == from {
+			return c, true
+		}
+	}
+	return c, false
+}
+
+// Known is a stack of return addresses from the innermost call by a function of which the source is known on.
+func (g *Graph) Known(stack []trace.Addr) []trace.Addr {
+	i := slices.IndexFunc(stack, g.known)
+	if i < 0 {
+		return nil
+	}
+	return stack[i:]
+}
+
+func (g *Graph) known(ret trace.Addr) bool {
+	entry, _, ok := g.entry(ret - 1)
+	return ok && !g.sourceless(entry)
 }
 
 // walk returns what is known of runs below a function; nil: it is not known where that may be called from, or lead to.
@@ -142,22 +199,24 @@ func common(list []config, kept []bool) (out []trace.Addr) {
 	return out
 }
 
-// step goes on from the instructions of some configs, or from where they begin, to the next that ran.
-func (w *walk) step(list []config, to trace.Addr, behind bool) (out []config, from [][]int, ok bool) {
+// step goes on from the instructions of some configs, or from where they begin, to the next that ran, one of several.
+func (w *walk) step(list []config, to []trace.Addr, behind bool) (out []config, from [][]int, ok bool) {
 	index := map[config]int{}
 	for i, c := range list {
-		found := w.stride(stride{c, to, behind})
-		if found == nil {
-			return nil, nil, false
-		}
-		for _, next := range found {
-			k, known := index[next]
-			if !known {
-				k = len(out)
-				index[next] = k
-				out, from = append(out, next), append(from, nil)
+		for _, one := range to {
+			found := w.stride(stride{c, one, behind})
+			if found == nil {
+				return nil, nil, false
 			}
-			from[k] = append(from[k], i)
+			for _, next := range found {
+				k, known := index[next]
+				if !known {
+					k = len(out)
+					index[next] = k
+					out, from = append(out, next), append(from, nil)
+				}
+				from[k] = append(from[k], i)
+			}
 		}
 	}
 	return out, from, len(out) > 0 && len(out) <= maxConfigs
