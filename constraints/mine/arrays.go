@@ -383,7 +383,7 @@ func (m *maker) arraysOf(tables []*table, others []*portrait) {
 					fmt.Sprintf("for I in 0 to %s, X.%s[I] == NULL or (X.%s[I]).EXISTS == TRUE", n.last(), a.name, a.name)).needs(a).need = 8
 			}
 			for _, f := range values(a, target) {
-				m.ordered(a, n, f)
+				m.ordered(a, n, f, target)
 				m.placed(a, n, f)
 			}
 			for _, f := range keys(a, target) {
@@ -680,15 +680,21 @@ func (m *maker) rings(a *table, n size, sizes []size) {
 }
 
 // ordered: the elements in use are sorted, or make a heap, in an array that begins with 0
-// or 1.
-func (m *maker) ordered(a *table, n size, f string) {
+// or 1. Numbers that grow with each node that is made are in order where new ones are put behind the others, until one is taken out: that it stays
+// so is seen where others were made between two neighbours.
+func (m *maker) ordered(a *table, n size, f string, target *portrait) {
 	if n.count > 0 {
 		return
 	}
 	what := strings.TrimSpace(a.name + " " + strings.TrimPrefix(f, "."))
 	at := func(i string) string { return fmt.Sprintf("X.%s[%s]%s", a.name, i, f) }
 	heap := func(base, op string) string { return fmt.Sprintf("heap %s %s %s %s", what, n.name, base, op) }
+	made := target.serials(strings.TrimPrefix(f, "."))
 	for i, op := range []string{"<=", ">="} {
+		if made != nil {
+			m.loop(fmt.Sprintf("sorted %s %s %s", what, n.name, op), n.of(what)+" are in order", "1", n.last(), at("I - 1"), op, at("I"), a).made = made
+			continue
+		}
 		m.loop(heap("0", op), n.of(what)+" are a heap", "1", n.last(), at("(I - 1) / 2"), op, at("I"), a)
 		m.loop(heap("1", op), fmt.Sprintf("%s are a heap that begins with 1", what), "2", n.text, at("I / 2"), op, at("I"), a)
 		m.loop(fmt.Sprintf("sorted %s %s %s", what, n.name, op), n.of(what)+" are in order", "1", n.last(), at("I - 1"), op, at("I"), a).

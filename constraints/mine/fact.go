@@ -1,7 +1,9 @@
 package mine
 
 import (
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 
 	"mgtrace/constraints/eval"
@@ -148,6 +150,12 @@ func (c *candidate) weigh() {
 	}
 	if c.steps {
 		c.pairs = stepsOf(c.pairs)
+	}
+	if c.made != nil {
+		maps.DeleteFunc(c.pairs, func(p pair, _ bool) bool {
+			lo, hi := min(p.values[0], p.values[1]), max(p.values[0], p.values[1])
+			return !slices.ContainsFunc(c.made, func(v int64) bool { return lo < float64(v) && float64(v) < hi })
+		})
 	}
 	good, all := 0, 0
 	different := map[[2]float64]bool{}

@@ -29,6 +29,7 @@ type candidate struct {
 	other       string   // a third operand, which join takes together with the right one; "": there is none
 	join        func(b, other float64) float64
 	steps       bool     // the operands are neighbours in an array: alike ones say nothing of the order, and each step counts once
+	made        []int64  // all numbers that nodes were given one after the other: neighbours between which none is say nothing of the order. nil: not asked
 	distance    string   // of an order of two pointers: their difference as written. It is judged by how many different ones were seen
 	alike       float64  // of an order without equal numbers: the share of pairs of nodes that have one number; 0: none had
 	share       float64  // of all nodes that satisfy its body, guard or not; 0: it is not judged by that

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -399,6 +400,21 @@ func (m *mining) laws(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	m.cands = m.candidates(base)
+	if err := m.trust(ctx, m.cands); err != nil {
+		return err
+	}
+	for _, c := range m.cands {
+		c.weigh()
+		c.dead = c.dead || c.unequal()
+	}
+	m.tried = true
+	m.final = m.quiet
+	return nil
+}
+
+// candidates makes those that are worth trying, by what is seen where the run is looked at.
+func (m *mining) candidates(base *trial) (out []*candidate) {
 	m.portray(base)
 	counters := m.run.countersOf(m.globals, m.run.Globals, times(m.looks))
 	for i, p := range m.portraits {
@@ -435,24 +451,14 @@ func (m *mining) laws(ctx context.Context) error {
 		mk.lengthsOf(m.portraits)
 		mk.references(m.portraits, m.globals)
 		mk.sumsOfAll(m.portraits, counters)
-		m.cands = append(m.cands, mk.out...)
+		out = append(out, mk.out...)
 		m.said = append(m.said, mk.long...)
 	}
-	m.cands = append(m.cands, lawsOfRows(rowsOf(base.spec, m.portraits))...)
+	out = append(out, lawsOfRows(rowsOf(base.spec, m.portraits))...)
 	for _, f := range familiesOf(m.portraits) {
-		m.cands = append(m.cands, f.laws(m.portraits)...)
+		out = append(out, f.laws(m.portraits)...)
 	}
-	m.cands = different(append(m.cands, m.lawsOfFiles(base)...))
-	if err := m.trust(ctx, m.cands); err != nil {
-		return err
-	}
-	for _, c := range m.cands {
-		c.weigh()
-		c.dead = c.dead || c.unequal()
-	}
-	m.tried = true
-	m.final = m.quiet
-	return nil
+	return different(append(out, m.lawsOfFiles(base, out)...))
 }
 
 // leadsToEnds reports whether a pointer of one type led to nodes of another without edges into them, or out of them, whenever the run was looked at.
@@ -526,8 +532,12 @@ func (m *mining) points(ctx context.Context) error {
 
 // settle is points, for which the candidates are swept anew.
 func (m *mining) settle(ctx context.Context) error {
+	facts, err := m.agreed(ctx)
+	if err != nil {
+		return err
+	}
 	var sure []*candidate
-	for _, c := range agree(m.cands, clone(m.places), m.ends()) {
+	for _, c := range facts {
 		if ok, _ := c.justified(); ok && !c.weak {
 			sure = append(sure, c)
 		}
@@ -566,6 +576,64 @@ func (m *mining) settle(ctx context.Context) error {
 		return err
 	}
 	return t.sweep(ctx, m.final)
+}
+
+// agreed are the facts on which all places agree. A fact that fails at a place which is none then, and for which the other places alone are no
+// evidence, as where a queue is empty at all of them, speaks against no place: it is dropped, and the rest is decided anew.
+func (m *mining) agreed(ctx context.Context) ([]*candidate, error) {
+	places := clone(m.places)
+	facts := agree(m.cands, places, m.ends())
+	gone := func(p int) bool { return !places[p] }
+	var doubtful []*candidate
+	for _, c := range facts {
+		if slices.ContainsFunc(slices.Collect(maps.Keys(c.fails)), gone) {
+			doubtful = append(doubtful, c)
+		}
+	}
+	if len(doubtful) == 0 {
+		return facts, nil
+	}
+	shown, err := m.shownBy(ctx, doubtful, slices.DeleteFunc(slices.Clone(m.quiet), func(q moment) bool { return gone(q.place) }))
+	if err != nil {
+		return nil, err
+	}
+	vain := false
+	for _, c := range doubtful {
+		c.dead = c.dead || !shown[c.key]
+		vain = vain || c.dead
+	}
+	if !vain {
+		return facts, nil
+	}
+	return agree(m.cands, clone(m.places), m.ends()), nil
+}
+
+// shownBy tells by their keys for which facts some moments alone are evidence, as if the run had no others.
+func (m *mining) shownBy(ctx context.Context, facts []*candidate, moments []moment) (map[string]bool, error) {
+	was := *m
+	defer func() { m.looks, m.portraits, m.said = was.looks, was.portraits, was.said }()
+	m.looks = m.land.looks(moments)
+	base, err := compile(m.run, &m.head, nil)
+	if err != nil {
+		return nil, err
+	}
+	again := slices.DeleteFunc(m.candidates(base), func(c *candidate) bool {
+		return !slices.ContainsFunc(facts, func(f *candidate) bool { return f.key == c.key })
+	})
+	t, err := compile(m.run, &m.head, again)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.look(ctx, m.looks); err != nil {
+		return nil, err
+	}
+	shown := map[string]bool{}
+	for _, c := range t.cands {
+		c.weigh()
+		ok, _ := c.justified()
+		shown[c.key] = ok
+	}
+	return shown, nil
 }
 
 // uninformative: values paired at random satisfy the comparison nearly always.

@@ -327,6 +327,26 @@ func TestSerial(t *testing.T) {
 	}
 }
 
+// TestWeighMade: that numbers which grow with each node that is made are in order in an array is seen where others were made between two
+// neighbours, and taken out since: else new ones have only been put behind the others.
+func TestWeighMade(t *testing.T) {
+	for step, want := range map[float64]bool{1: false, 3: true} {
+		x := &candidate{left: "a", right: "b", holds: relations["<="], steps: true, need: 4}
+		for v := range int64(40) {
+			x.made = append(x.made, v)
+		}
+		for i := range 12 {
+			lo := float64(i) * step
+			x.sample(eval.Instance{Index: [3]int64{int64(i)}}, []eval.Arg{{Text: "a", Value: fmt.Sprint(lo)}, {Text: "b", Value: fmt.Sprint(lo + step)}})
+			x.Held++
+		}
+		x.weigh()
+		if ok, why := x.justified(); ok != want {
+			t.Errorf("in steps of %v: justified %v (%s)", step, ok, why)
+		}
+	}
+}
+
 // TestSubsets: of many links all pairs may make a tree, as a first child and a next sibling do.
 func TestSubsets(t *testing.T) {
 	for n, want := range map[int]int{5: 31, 7: 1 + 7 + 7 + 21, 11: 1 + 11 + 11} {

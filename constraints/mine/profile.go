@@ -361,6 +361,18 @@ func (f *field) serial() bool {
 	return len(met) > 1
 }
 
+// serials are the values of a number that is serial, in order; nil: it is none.
+func (p *portrait) serials(name string) []int64 {
+	if p == nil {
+		return nil
+	}
+	i := slices.IndexFunc(p.fields, func(f *field) bool { return f.name == name })
+	if i < 0 || !p.fields[i].serial() {
+		return nil
+	}
+	return p.fields[i].sorted()
+}
+
 // sorted returns the values seen, the smallest first.
 func (f *field) sorted() []int64 {
 	var out []int64

@@ -78,8 +78,8 @@ func leadsToAny(t *types.Type, nodes []*check.NodeType) bool {
 	return slices.ContainsFunc(nodes, func(n *check.NodeType) bool { return !n.Array && sameStruct(t, n.Layout) })
 }
 
-// lawsOfFiles makes the candidates about tables in static memory.
-func (m *mining) lawsOfFiles(t *trial) (out []*candidate) {
+// lawsOfFiles makes the candidates about tables in static memory, beside the others.
+func (m *mining) lawsOfFiles(t *trial, others []*candidate) (out []*candidate) {
 	files, at := m.files(t.spec.Types)
 	for i, of := range files {
 		p := &portrait{typ: of, alone: true}
@@ -110,7 +110,7 @@ func (m *mining) lawsOfFiles(t *trial) (out []*candidate) {
 		}
 		for _, c := range mk.out {
 			c.nameVariables()
-			for _, t := range m.cands { // all that there are hang somewhere
+			for _, t := range others { // all that there are hang somewhere
 				if n, ok := strings.CutPrefix(t.key, t.Type+" total ::"); ok && strings.HasPrefix(c.key, mk.name+" reached "+n+" ") {
 					t.implies = append(t.implies, c.key)
 				}
