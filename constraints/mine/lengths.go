@@ -21,7 +21,7 @@ func (f *field) container() string {
 }
 
 // lengthsOf: the number of elements of a container is what a number of the node says, that of another container, or how many nodes there are of
-// a type; or no such container is ever empty.
+// a type; or no such container is ever empty. What one says that has as many as another one is not said again of the other.
 func (m *maker) lengthsOf(others []*portrait) {
 	for i, s := range m.lengths {
 		of := "the number of elements of " + s.container()
@@ -33,8 +33,14 @@ func (m *maker) lengthsOf(others []*portrait) {
 				m.compare(fmt.Sprintf("pair %s == %s", f.name, s.name), f.name+" is "+of, "", "X."+f.name, "==", "X."+s.name, 0)
 			}
 		}
-		for _, o := range m.lengths[i+1:] {
-			m.compare(fmt.Sprintf("pair %s == %s", s.name, o.name), s.container()+" has as many elements as "+o.container(), "", "X."+s.name, "==", "X."+o.name, 0)
+		for j, o := range m.lengths[i+1:] {
+			c := m.compare(fmt.Sprintf("pair %s == %s", s.name, o.name), s.container()+" has as many elements as "+o.container(), "", "X."+s.name, "==", "X."+o.name, 0)
+			for _, third := range m.lengths[i+1+j+1:] {
+				c.because(fmt.Sprintf("pair %s == %s", o.name, third.name))
+			}
+			for _, t := range others {
+				c.because("total " + o.name + " " + t.name())
+			}
 		}
 		for _, o := range others {
 			if t := o.name(); t != m.name && !o.typ.Array {

@@ -347,6 +347,35 @@ func TestWeighMade(t *testing.T) {
 	}
 }
 
+// TestLengthsAlike: of containers that have as many elements as one another what the first says is not said again of the others.
+func TestLengthsAlike(t *testing.T) {
+	node := &portrait{typ: &check.NodeType{Name: "N"}}
+	p := &portrait{typ: &check.NodeType{Name: "T"}}
+	for _, name := range []string{"a", "b", "c"} {
+		p.lengths = append(p.lengths, &field{name: name, typ: &types.Type{Kind: types.Uint}})
+	}
+	m := newMaker(p)
+	m.lengthsOf([]*portrait{node, p})
+	for held, want := range map[string][]string{"T pair a == b": {"T pair b == c", "T total b N"}, "T pair a == c": {"T total c N"}, "T total a N": nil} {
+		i := slices.IndexFunc(m.out, func(c *candidate) bool { return c.key == held })
+		if i < 0 {
+			t.Fatalf("no %s", held)
+		}
+		said := map[string]bool{}
+		for _, k := range m.out[i].implies {
+			said[k] = true
+		}
+		for _, k := range want {
+			if !said[k] {
+				t.Errorf("%s is said beside %s", k, held)
+			}
+		}
+		if said["T total a N"] || said["T pair a == b"] || said["T pair a == c"] {
+			t.Errorf("beside %s nothing is left of the first", held)
+		}
+	}
+}
+
 // TestSubsets: of many links all pairs may make a tree, as a first child and a next sibling do.
 func TestSubsets(t *testing.T) {
 	for n, want := range map[int]int{5: 31, 7: 1 + 7 + 7 + 21, 11: 1 + 11 + 11} {

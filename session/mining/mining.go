@@ -527,11 +527,13 @@ func leadsTo(names []string) func(block *types.Type) (name, holds string) {
 	}
 }
 
-// heads says which structures lead to nodes and are not looked at, as the one that holds a list and its length.
+// heads says which structures lead to nodes and are not looked at, as the one that holds a list and its length: those of which there are few first.
 func heads(p []proposal) []string {
 	if len(p) == 0 {
 		return nil
 	}
+	p = slices.Clone(p)
+	slices.SortStableFunc(p, func(a, b proposal) int { return a.count - b.count })
 	p = p[:min(4, len(p))]
 	var also strings.Builder
 	for _, x := range p {
