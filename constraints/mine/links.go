@@ -87,14 +87,28 @@ func (m *maker) kinds(s shape) {
 }
 
 // siblings makes candidates about a tree whose nodes hang on one another in lists, as elements of
-// documents do: the way back along a list and up from its end, the one parent of all in it, and
-// what begins and ends it.
+// documents do: the way back along a list and up from its end, the one parent of all in it, what begins and ends it, and
+// how many nodes it has.
 func (m *maker) siblings(s shape) {
 	if len(s.links) < 2 {
 		return
 	}
 	edge := func(l *link) bool { return slices.Contains(s.links, l) }
 	back := func(l *link) bool { return slices.Contains(s.backs, l) }
+	for _, first := range s.links {
+		for _, next := range s.links {
+			if first == next || first.array || next.array || !first.typed || !next.typed {
+				continue
+			}
+			counted := m.countedBy(next)
+			for _, f := range m.fields {
+				if f.counts() {
+					m.compare("children "+f.name+" "+first.name+" "+next.name, fmt.Sprintf("%s is the number of nodes that begin with %s, over %s", f.name, first.name, next.name),
+						"", "X."+f.name, "==", fmt.Sprintf("(X.%s).%s", first.name, counted.name), 0).with(counted).because("lower " + f.name)
+				}
+			}
+		}
+	}
 	for _, p := range m.own() {
 		for _, q := range m.own() {
 			if p == q || p.array || q.array || back(p) || back(q) || edge(p) && edge(q) {
