@@ -501,7 +501,7 @@ func (s *Suspect) worth() int {
 		if e.Kind == Missing {
 			w = s.share(w)
 		}
-		if e.Kind == RepairCell && s.Kind == Omitted && !slices.ContainsFunc(s.Evidence, Evidence.firm) {
+		if e.Kind == RepairCell && s.Kind == Omitted && !slices.ContainsFunc(s.Evidence, Evidence.firm) && !(e.settles() && e.Of > 1 && slices.ContainsFunc(s.Evidence, Evidence.without)) {
 			w = min(w, worthVague)
 		}
 		if e.Given {
@@ -554,6 +554,9 @@ const wholeShare = 4
 func (e Evidence) firm() bool {
 	return e.Kind == Habit && !e.Alone || e.Kind == Missing && e.worth() == worthOften || e.Kind == Renewed || e.Kind == Beside && e.Unset
 }
+
+// without: each like node was written there, if these are few.
+func (e Evidence) without() bool { return e.Kind == Missing && e.Of > 1 && e.Often == e.Of && !e.Apart }
 
 // always: a statement ran next to another one without exception, in many cases, and as did what runs on its other side.
 func (e Evidence) always() bool {

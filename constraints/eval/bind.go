@@ -20,7 +20,17 @@ func (e *env) bind(k *info, cond check.Expr, n int, yield func()) {
 		yield()
 		return
 	}
-	for _, o := range from {
+	step := 0
+	if e.spread {
+		step = stepFor(len(from))
+	}
+	for i, o := range from {
+		if e.enough {
+			break
+		}
+		if step > 0 {
+			o = from[i*step%len(from)]
+		}
 		e.c.tick()
 		e.recordBound(o, k.Vars[slot].Type)
 		if e.bindable(o, k.Vars[slot].Type) {
@@ -29,6 +39,21 @@ func (e *env) bind(k *info, cond check.Expr, n int, yield func()) {
 		}
 	}
 	e.vars[slot] = 0
+}
+
+// stepFor is a step with which each of n places is met once, and the first ones are spread over all: by the golden ratio.
+func stepFor(n int) int {
+	coprime := func(a, b int) bool {
+		for b != 0 {
+			a, b = b, a%b
+		}
+		return a == 1
+	}
+	step := max(1, n*618/1000)
+	for !coprime(n, step) {
+		step++
+	}
+	return step
 }
 
 // nextSlot chooses the variable to bind next, and its candidates: one that the

@@ -25,6 +25,8 @@ type env struct {
 
 	vars   []graph.ObjID // the current frame's variables, by slot; 0: not bound
 	idx    []int64       // its indices; unbound: not bound
+	spread bool          // bindings are met in an order of which each part is spread over all of them,
+	enough bool          // and no more are wanted: see Tallies
 	frames []frame
 	used   int
 

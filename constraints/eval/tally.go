@@ -13,7 +13,7 @@ type Tally struct {
 
 // Tallies counts the instances of every constraint on a view, from scratch. want
 // says whether the operands of the n-th instance (from 0) of a constraint are asked
-// for; they are then given to sample, with the nodes that are bound. Instances that are broken since they would have to be
+// for; they are then given to sample, with the nodes that are bound. Of many instances of one maxTallied are enough. Instances that are broken since they would have to be
 // read through an address that is excused (Result.Through) do not count; nil: none is.
 func (c *Checker) Tallies(v mgpp.View, excused func(through trace.Addr) bool, want func(constraint, n int) bool, sample func(i Instance, args []Arg)) (out []Tally) {
 	defer c.halted()
@@ -21,8 +21,10 @@ func (c *Checker) Tallies(v mgpp.View, excused func(through trace.Addr) bool, wa
 	c.g.Advance()
 	e := newEnv(c, v)
 	out = make([]Tally, len(c.infos))
+	e.spread = true
 	for i := range c.infos {
 		k, t := &c.infos[i], &out[i]
+		e.enough = false
 		if k.acyclic {
 			*t = e.tallyCycles(k)
 			continue
@@ -46,15 +48,21 @@ func (c *Checker) Tallies(v mgpp.View, excused func(through trace.Addr) bool, wa
 				default:
 					return
 				}
-				if n := t.Held + t.Broken - 1; whole && want(i, n) {
+				n := t.Held + t.Broken - 1
+				if whole && want(i, n) {
 					sample(e.instance(k), e.args(k))
 				}
+				e.enough = n >= maxTallied
 			})
 		})
 	}
 	c.spend(e)
 	return out
 }
+
+// maxTallied is how many instances of a constraint are counted at one time, but for those of the node that has the last: of tens of thousands of nodes all
+// would take minutes.
+const maxTallied = 1 << 11
 
 // tallyCycles counts the nodes that lead somewhere: those on cycles, and the others.
 func (e *env) tallyCycles(k *info) Tally {
