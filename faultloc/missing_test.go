@@ -149,3 +149,21 @@ cpoint
 		}
 	}
 }
+
+// TestMendsSeveral: what mends several inconsistencies by one store, where each like node was written, though these are few, goes before what is part of
+// them. Of one inconsistency that says less.
+func TestMendsSeveral(t *testing.T) {
+	for _, c := range []struct{ of, likes, first int }{{3, 2, 2}, {1, 2, 1}, {3, 1, 1}} {
+		list := []Suspect{
+			{Kind: Wrote, PC: 1, Evidence: []Evidence{{Kind: Counterfactual, Cured: c.of - 1, Of: c.of}, {Kind: Flip, Flips: 2}}},
+			{Kind: Omitted, PC: 2, Evidence: []Evidence{{Kind: RepairCell, Cured: c.of, Of: c.of}, {Kind: Missing, Often: c.likes, Of: c.likes}}},
+		}
+		if c.of == 1 {
+			list[0].Evidence[0].Cured = 1
+		}
+		first, _ := rank(list)
+		if int(first[0].PC) != c.first {
+			t.Errorf("of %d inconsistencies, and %d like nodes: suspect %d is first, not %d", c.of, c.likes, first[0].PC, c.first)
+		}
+	}
+}

@@ -228,6 +228,9 @@ func (m *maker) totals(s shape, globals []global) {
 			m.flagged(func(f *field, words, some string) {
 				c := m.say("total "+path+" "+f.name+" "+words, fmt.Sprintf("%s is the number of nodes with %s %s", path, f.name, words), fmt.Sprintf("%s == %s;", path, some))
 				c.left, c.right, c.holds, c.need = path, some, relations["=="], 3
+				if words == "1" {
+					c.because("sum all " + path + " " + f.name)
+				}
 			})
 			size, ok := m.counted(s)
 			for _, head := range g.pathsTo(m.name) {
@@ -279,7 +282,7 @@ func (m *maker) countsOf(others []*portrait, shapes []shape) {
 			c := m.compare("total "+f.name+" "+t, fmt.Sprintf("%s is the number of %s", f.name, t), "", "X."+f.name, "==", fmt.Sprintf("COUNT(%s)", t), 0)
 			if m.alone {
 				newMaker(o).flagged(func(g *field, value, some string) {
-					m.compare("total "+f.name+" "+t+" "+g.name+" "+value, fmt.Sprintf("%s is the number of %s with %s %s", f.name, t, g.name, value), "", "X."+f.name, "==", some, 0)
+					m.compare("total "+f.name+" "+t+" "+g.name+" "+value, fmt.Sprintf("%s is the number of %s with %s %s", f.name, t, g.name, value), "", "X."+f.name, "==", some, 0).because("sum all " + f.name + " " + t + " " + g.name)
 				})
 			}
 			d := m.compare("others "+f.name+" "+t, fmt.Sprintf("%s is the number of %s but one, as where the first is none", f.name, t), "", "X."+f.name, "==", fmt.Sprintf("COUNT(%s)", t), -1)

@@ -110,8 +110,8 @@ func (m *mining) lawsOfFiles(t *trial, others []*candidate) (out []*candidate) {
 		}
 		for _, c := range mk.out {
 			c.nameVariables()
-			for _, t := range others { // all that there are hang somewhere
-				if n, ok := strings.CutPrefix(t.key, t.Type+" total ::"); ok && strings.HasPrefix(c.key, mk.name+" reached "+n+" ") {
+			for _, t := range others {
+				if t.saysOfAll(c.key) {
 					t.implies = append(t.implies, c.key)
 				}
 			}
@@ -120,6 +120,22 @@ func (m *mining) lawsOfFiles(t *trial, others []*candidate) (out []*candidate) {
 		out = append(out, mk.out...)
 	}
 	return out
+}
+
+// saysOfAll: it says of all nodes of a type what a candidate of this key says of those in a file's table: how many there are, or the sum of a number.
+func (c *candidate) saysOfAll(key string) bool {
+	words, of := strings.Fields(c.key), strings.Fields(key) // "T total ::n", "T total ::n flag 1", "T sum all ::n number"; "file reached n table link", "file sum n table.number size"
+	switch {
+	case len(words) < 3 || len(of) < 4:
+		return false
+	case of[1] == "reached":
+		return len(words) == 3 && words[1] == "total" && words[2] == "::"+of[2]
+	case of[1] == "sum":
+		flag := len(words) == 5 && words[1] == "total" && words[4] == "1" && words[2] == "::"+of[2]
+		sum := len(words) == 5 && words[1] == "sum" && words[2] == "all" && words[3] == "::"+of[2]
+		return flag && strings.HasSuffix(of[3], "."+words[3]) || sum && strings.HasSuffix(of[3], "."+words[4])
+	}
+	return false
 }
 
 // inUse is the number beside a table that says how many of its elements are in use: never more than there are before the first that is NULL, and of
