@@ -1,6 +1,7 @@
 package mine
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -278,6 +279,139 @@ func (m *maker) edgeList(s shape) []string {
 	}
 	if all || len(out) == 0 || s.kind == network {
 		return nil
+	}
+	return out
+}
+
+// shapes finds out what the pointers of each type make.
+func (m *mining) shapes(ctx context.Context) error {
+	m.run.progress("trying shapes")
+	for i, p := range m.portraits {
+		s, err := m.shapeOf(ctx, p)
+		if err != nil {
+			return err
+		}
+		if s.kind != tree && !m.head.types[i].given {
+			d, t, err := m.conditional(ctx, p)
+			if err != nil {
+				return err
+			}
+			if d != "" {
+				m.head.directives = append(m.head.directives, d)
+				s = t
+			}
+		}
+		m.found = append(m.found, s)
+		if !m.head.types[i].given {
+			m.head.types[i].edges = newMaker(p).edgeList(s)
+		}
+	}
+	return nil
+}
+
+func (m *mining) shapeOf(ctx context.Context, p *portrait) (shape, error) {
+	mk := newMaker(p)
+	mk.shapes()
+	if err := m.trust(ctx, mk.out); err != nil {
+		return shape{}, err
+	}
+	mk.steady(m.exits)
+	held := map[string]bool{}
+	for _, c := range agree(mk.out, m.places, m.ends()) {
+		held[c.key] = true
+	}
+	return mk.recognise(func(key string) bool { return held[key] }), nil
+}
+
+// exits counts the functions at whose ends a candidate failed.
+func (m *mining) exits(c *candidate) (n int) {
+	for p := range c.fails {
+		if m.land.places[p].exit {
+			n++
+		}
+	}
+	return n
+}
+
+// conditional looks for a field that says which elements of an array of pointers are
+// in use, if that makes a tree of what is none otherwise: the one that leaves most of
+// them.
+func (m *mining) conditional(ctx context.Context, p *portrait) (best string, found shape, err error) {
+	most := 0
+	for _, l := range p.links {
+		if !l.array || l.count < 2 || l.to[p.name()] == 0 {
+			continue
+		}
+		for _, d := range conditions(p, l) {
+			s, edges, err := m.suppose(ctx, p, l, d)
+			if err != nil {
+				return "", shape{}, err
+			}
+			if s.kind == tree && edges > most {
+				best, found, most = d, s, edges
+			}
+		}
+	}
+	return best, found, nil
+}
+
+// suppose finds the shape that a type has with one more directive, and how many
+// edges of l there are then.
+func (m *mining) suppose(ctx context.Context, p *portrait, l *link, directive string) (shape, int, error) {
+	head, places := m.head, m.places
+	defer func() { m.head, m.places = head, places }()
+	m.head.directives = append(slices.Clone(head.directives), directive)
+	m.places = clone(places)
+	edges := &candidate{key: "edges"}
+	edges.Text = fmt.Sprintf("%s X, Y;  X ->(%s) Y => X.OUTDEGREE(%s) > 0;", p.name(), l.name, l.name)
+	t, err := compile(m.run, &m.head, []*candidate{edges})
+	if err != nil {
+		return shape{}, 0, nil // the language refuses it
+	}
+	if err := t.look(ctx, m.looks); err != nil {
+		return shape{}, 0, err
+	}
+	s, err := m.shapeOf(ctx, p)
+	if !slices.ContainsFunc(s.links, func(x *link) bool { return x.name == l.name }) {
+		return shape{}, 0, err
+	}
+	return s, edges.Held, err
+}
+
+func clone(s map[int]bool) map[int]bool {
+	out := map[int]bool{}
+	for k := range s {
+		out[k] = true
+	}
+	return out
+}
+
+// conditions are the "cells" directives to try for an array of pointers.
+func conditions(p *portrait, l *link) []string {
+	var flags []string
+	for _, f := range p.fields {
+		if v := f.sorted(); len(v) == 2 && !f.many {
+			for _, x := range v {
+				flags = append(flags, fmt.Sprintf(" if %s == %s", f.name, f.text(x)))
+			}
+		}
+	}
+	var out []string
+	for _, n := range p.fields {
+		if !n.counts() || n.min < 0 || n.max < 2 || n.max > l.count {
+			continue
+		}
+		for _, last := range []string{n.name, n.name + " - 1"} {
+			out = append(out, fmt.Sprintf("cells %s: %s[0..%s];", p.name(), l.name, last))
+			for _, f := range flags {
+				if !strings.Contains(f, " "+n.name+" ") {
+					out = append(out, fmt.Sprintf("cells %s: %s[0..%s]%s;", p.name(), l.name, last, f))
+				}
+			}
+		}
+	}
+	for _, f := range flags {
+		out = append(out, fmt.Sprintf("cells %s: %s%s;", p.name(), l.name, f))
 	}
 	return out
 }
