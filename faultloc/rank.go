@@ -195,7 +195,7 @@ const (
 	worthLost     = 200
 	worthBorn     = 20 // of a birth
 	worthSwitched = 900
-	worthGuards   = 1300 // it has left out the store that is missing: more than the store beside which that is missing
+	worthGuards   = 1500 // it has left out the store that is missing: more than the store beside which that is missing
 	worthLess     = 160  // with which a part of the call is left out
 	worthSeen     = 90   // where it goes as it went in calls that ended well: less than a flip
 	worthAltered  = 400

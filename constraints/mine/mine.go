@@ -79,7 +79,11 @@ func (m *mining) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if several := m.manifold(base); len(several) > 0 && len(several) < len(m.head.types) {
+	several := m.manifold(base)
+	if len(several) == len(m.head.types) {
+		several = nil
+	}
+	if len(several) > 0 {
 		m.head.types = slices.DeleteFunc(m.head.types, func(d typeDecl) bool { return d.elem != "" || slices.Contains(several, d.name) })
 		if base, err = m.explore(ctx); err != nil {
 			return err
@@ -115,6 +119,9 @@ func (m *mining) prepare(ctx context.Context) error {
 	}
 	m.head.directives = append(m.head.directives, m.ledTo(base)...)
 	m.said = base.checker.CutOff()
+	for _, name := range several {
+		m.said = append(m.said, fmt.Sprintf("Each block of %s holds several: they are the elements of an array, and no nodes", name))
+	}
 	if r.LeftOut != nil {
 		m.said = append(m.said, r.LeftOut()...)
 	}
