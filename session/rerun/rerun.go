@@ -149,12 +149,13 @@ func (r *Rerun) reproduce(was []replay.Effect) error {
 	if call.Unknown != nil && !r.unknown(was) {
 		return errArgs
 	}
+	tries := maxTries
 	r.guesses(func(w *world) bool {
 		if r.matched != nil {
 			return true
 		}
 		if r.execute(w, was); r.matched == nil {
-			r.counters(w, was)
+			r.counters(w, was, &tries)
 		}
 		return r.fits()
 	})

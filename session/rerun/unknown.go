@@ -29,6 +29,7 @@ const (
 	maxResults      = 8       // of library functions, the first of which are tried apart
 	maxNumbers      = 12      // variables in static memory
 	maxCounters     = 4       // of these that are found
+	maxTries        = 48      // runs to find them
 )
 
 // search tries until a call does what was recorded.
@@ -249,34 +250,43 @@ func short(run, was []replay.Effect) (more uint64, had int, ok bool) {
 }
 
 // counters finds what lay in numbers in static memory that were not recorded, as the next one that a node is given: where a store has another value than
-// what was recorded, one that was read had as much more, with which the call does more of what was recorded.
-func (r *Rerun) counters(w *world, was []replay.Effect) {
+// what was recorded, one that was read had as much more, with which the call does more of what was recorded. tries is how many runs there may be still.
+func (r *Rerun) counters(w *world, was []replay.Effect, tries *int) {
+	told := w.told
 	for range maxCounters {
 		more, had, ok := short(r.was.Effects, was)
-		if !ok || r.matched != nil {
-			return
-		}
-		before, found := maps.Clone(w.told), false
-		for _, at := range slices.Backward(slices.Clone(w.numbers)) {
-			size := w.flags(trace.Addr(at))
-			data, known := make([]byte, size), make([]bool, size)
-			w.Read(at, data, known)
-			var b [8]byte
-			binary.LittleEndian.PutUint64(b[:], number(data)+more)
-			for i, x := range b[:size] {
-				w.told[at+uint64(i)] = x
-			}
-			r.execute(w, was)
-			if _, further, _ := short(r.was.Effects, was); r.matched != nil || further > had {
-				found = true
-				break
-			}
-			w.told = maps.Clone(before)
-		}
-		if !found {
-			return
+		if !ok || r.matched != nil || !r.counter(w, was, more, had, tries) {
+			break
 		}
 	}
+	if r.matched == nil {
+		w.told = told
+	}
+}
+
+// counter finds one of them, with which the call goes on behind the first effects that it had.
+func (r *Rerun) counter(w *world, was []replay.Effect, more uint64, had int, tries *int) bool {
+	before := w.told
+	for _, at := range slices.Backward(slices.Clone(w.numbers)) {
+		if *tries--; *tries < 0 {
+			break
+		}
+		size := w.flags(trace.Addr(at))
+		data, known := make([]byte, size), make([]bool, size)
+		w.told = maps.Clone(before)
+		w.Read(at, data, known)
+		var b [8]byte
+		binary.LittleEndian.PutUint64(b[:], number(data)+more)
+		for i, x := range b[:size] {
+			w.told[at+uint64(i)] = x
+		}
+		r.execute(w, was)
+		if _, further, _ := short(r.was.Effects, was); r.matched != nil || further > had {
+			return true
+		}
+	}
+	w.told = before
+	return false
 }
 
 // pairs are what was stored to two words that lie side by side, at once or one behind the other.
