@@ -352,10 +352,7 @@ func (s *scope) count(e *syntax.Count) operand {
 	if !s.fresh(e.Var.Name, e.Var.Pos) {
 		return operand{}
 	}
-	s.vars[e.Var.Name] = &Node{Src: e.Var.Name, Slot: a.Slot, Type: t}
-	a.Guard = s.condition(e.Guard)
-	delete(s.vars, e.Var.Name)
-	if a.Guard == nil {
+	if a.Guard = s.ofEach(a, e.Var.Name, s.condition, e.Guard); a.Guard == nil {
 		return operand{}
 	}
 	return number(a)
@@ -381,6 +378,13 @@ func (s *scope) sum(e *syntax.Sum) operand {
 	return number(a)
 }
 
+// ofEach lowers what an aggregate asks of each node of its type, which a variable stands for.
+func (s *scope) ofEach(a *Aggregate, name string, lower func(syntax.Expr) Expr, e syntax.Expr) Expr {
+	s.vars[name] = &Node{Src: name, Slot: a.Slot, Type: a.Type}
+	defer delete(s.vars, name)
+	return lower(e)
+}
+
 func (s *scope) sumOfNodes(e *syntax.Sum) operand {
 	t := s.typeOf(e.Type)
 	if t == nil || !s.fresh(e.Var.Name, e.Var.Pos) {
@@ -388,10 +392,7 @@ func (s *scope) sumOfNodes(e *syntax.Sum) operand {
 	}
 	a := &Aggregate{Src: syntax.ExprString(e), Sum: true, Type: t, Slot: s.slots}
 	s.slots++
-	s.vars[e.Var.Name] = &Node{Src: e.Var.Name, Slot: a.Slot, Type: t}
-	a.Elem = s.number(e.Elem)
-	delete(s.vars, e.Var.Name)
-	if a.Elem == nil {
+	if a.Elem = s.ofEach(a, e.Var.Name, s.number, e.Elem); a.Elem == nil {
 		return operand{}
 	}
 	return number(a)

@@ -248,7 +248,7 @@ func (m *mining) laws(ctx context.Context) error {
 // candidates makes those that are worth trying, by what is seen where the run is looked at.
 func (m *mining) candidates(base *trial) (out []*candidate) {
 	m.portray(base)
-	counters := m.run.countersOf(m.globals, m.run.Globals, times(m.looks))
+	counters := m.run.countersOf(m.globals, times(m.looks))
 	for i, p := range m.portraits {
 		if p.typ.Array {
 			continue

@@ -422,8 +422,8 @@ func (m *maker) reached(key string, o *portrait, s shape, f *field, l *link) boo
 type global struct {
 	name    string
 	paths   map[string][]string // by type: pointers to its nodes
-	at      map[string]uint64   // by path: virtual address in the file
 	numbers []string
+	scalars map[string]types.Scalar // by path: the pointers and numbers, Offset the virtual address in the file
 }
 
 func (g *global) pathsTo(t string) []string { return g.paths[t] }
@@ -432,7 +432,7 @@ func (g *global) pathsTo(t string) []string { return g.paths[t] }
 func (m *mining) several(g *global, path string) bool {
 	first := uint64(0)
 	for _, at := range times(m.looks) {
-		x, ok := word(m.run.History.At(at), m.run.Bias+trace.Addr(g.at[path]), 8)
+		x, ok := word(m.run.History.At(at), m.run.Bias+trace.Addr(g.scalars[path].Offset), 8)
 		switch {
 		case !ok || x == 0:
 		case first == 0:
@@ -470,16 +470,21 @@ func baseOf(base, class *types.Type) bool {
 }
 
 func globalOf(v check.Variable, nodes []*check.NodeType) (global, bool) {
-	g := global{name: v.Name, paths: map[string][]string{}, at: map[string]uint64{}}
+	g := global{name: v.Name, paths: map[string][]string{}, scalars: map[string]types.Scalar{}}
 	if v.Type == nil {
 		return g, false
 	}
-	note := func(path string, t *types.Type, offset int64) {
-		switch t.Kind {
+	note := func(s types.Scalar) {
+		path := "::" + v.Name
+		if s.Path != "" {
+			path += "." + s.Path
+		}
+		s.Path, s.Offset = path, int64(v.Addr)+s.Offset
+		g.scalars[path] = s
+		switch s.Type.Kind {
 		case types.Pointer:
-			g.at[path] = v.Addr + uint64(offset)
 			for _, n := range nodes {
-				if sameStruct(t.Elem, n.Layout) || baseOf(t.Elem, n.Layout) {
+				if sameStruct(s.Type.Elem, n.Layout) || baseOf(s.Type.Elem, n.Layout) {
 					g.paths[n.Name] = append(g.paths[n.Name], path)
 				}
 			}
@@ -487,22 +492,23 @@ func globalOf(v check.Variable, nodes []*check.NodeType) (global, bool) {
 			g.numbers = append(g.numbers, path)
 		}
 	}
+	whole := types.Scalar{Type: v.Type, Size: v.Type.Size}
 	elem, _ := tableIn(v.Type)
 	switch v.Type.Kind {
 	case types.Pointer:
-		note("::"+v.Name, v.Type, 0)
+		note(whole)
 	case types.Int, types.Uint:
 		if Counts(v.Type) {
-			g.numbers = append(g.numbers, "::"+v.Name)
+			note(whole)
 		}
 	case types.Struct:
 		for _, s := range v.Type.Scalars() {
 			if s.Type != nil && !strings.Contains(s.Path, "[") && !internal(s.Path) {
-				note("::"+v.Name+"."+s.Path, s.Type, s.Offset)
+				note(s)
 			}
 		}
 	}
-	return g, len(g.paths) > 0 || v.Type.Kind != types.Struct && len(g.numbers) > 0 || elem != nil && leadsToAny(elem.Elem, nodes) || CountsEach(v.Type)
+	return g, len(g.paths) > 0 || v.Type.Kind != types.Struct && len(g.numbers) > 0 || elem != nil && ofNodes(elem.Elem, nodes) || CountsEach(v.Type)
 }
 
 // Counts reports whether a number in static memory is of a type that counts nodes: no flag, and no character.

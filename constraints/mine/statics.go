@@ -107,16 +107,13 @@ func (m *mining) embeds(global string) bool {
 
 // hasTable: a structure has an array of pointers to nodes, or a pointer to such an array.
 func hasTable(t *types.Type, nodes []*check.NodeType) bool {
-	node := func(t *types.Type) bool {
-		return t != nil && slices.ContainsFunc(nodes, func(n *check.NodeType) bool { return !n.Array && sameStruct(t, n.Layout) })
-	}
 	return t != nil && t.Kind == types.Struct && slices.ContainsFunc(t.Scalars(), func(s types.Scalar) bool {
 		if s.Type == nil || s.Type.Kind != types.Pointer || s.Type.Elem == nil || internal(s.Path) {
 			return false
 		}
 		if strings.Contains(s.Path, "[") {
-			return node(s.Type.Elem)
+			return ofNodes(s.Type.Elem, nodes)
 		}
-		return s.Type.Elem.Kind == types.Pointer && node(s.Type.Elem.Elem)
+		return s.Type.Elem.Kind == types.Pointer && ofNodes(s.Type.Elem.Elem, nodes)
 	})
 }

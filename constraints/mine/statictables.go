@@ -17,8 +17,8 @@ import (
 // static T **all; static int n;. What is looked for in a node's tables is looked for in a file's: its variables are taken for the fields of
 // one object, which formulas name by themselves.
 
-// ofFile is the name of such an object, which no formula has in the end.
-const ofFile = "file"
+// ofFile is the name of such an object's type until its variables are named, which no type of a program has.
+const ofFile = "::"
 
 // tableIn says what the elements of a table in static memory are, and how many: 0 of a pointer to a block. nil: it is none.
 func tableIn(t *types.Type) (elem *types.Type, count int64) {
@@ -48,7 +48,7 @@ func (m *mining) files(nodes []*check.NodeType) (of []*check.NodeType, at []trac
 		elem, _ := tableIn(v.Type)
 		switch {
 		case !slices.Contains(m.head.globals, v.Name):
-		case elem != nil && leadsToAny(elem.Elem, nodes):
+		case elem != nil && ofNodes(elem.Elem, nodes):
 			tables = append(tables, v)
 		case Counts(v.Type) || CountsEach(v.Type):
 			beside = append(beside, v)
@@ -74,7 +74,8 @@ func (m *mining) files(nodes []*check.NodeType) (of []*check.NodeType, at []trac
 	return of, at
 }
 
-func leadsToAny(t *types.Type, nodes []*check.NodeType) bool {
+// ofNodes reports whether a type is that of nodes.
+func ofNodes(t *types.Type, nodes []*check.NodeType) bool {
 	return slices.ContainsFunc(nodes, func(n *check.NodeType) bool { return !n.Array && sameStruct(t, n.Layout) })
 }
 
@@ -124,7 +125,7 @@ func (m *mining) lawsOfFiles(t *trial, others []*candidate) (out []*candidate) {
 
 // saysOfAll: it says of all nodes of a type what a candidate of this key says of those in a file's table: how many there are, or the sum of a number.
 func (c *candidate) saysOfAll(key string) bool {
-	words, of := strings.Fields(c.key), strings.Fields(key) // "T total ::n", "T total ::n flag 1", "T sum all ::n number"; "file reached n table link", "file sum n table.number size"
+	words, of := strings.Fields(c.key), strings.Fields(key) // "T total ::n", "T total ::n flag 1", "T sum all ::n number"; ":: reached n table link", ":: sum n table.number size"
 	switch {
 	case len(words) < 3 || len(of) < 4:
 		return false
@@ -187,6 +188,9 @@ var ofOwner = map[string]func() *regexp.Regexp{
 
 // nameVariables puts the variables of a file in the place of an object's fields.
 func (c *candidate) nameVariables() {
+	if c.Type == ofFile {
+		c.Type = "file"
+	}
 	for v, declared := range map[string]string{"X": ofFile + " X;  ", "H": "forall " + ofFile + " H; "} {
 		rest, ok := strings.CutPrefix(c.Text, declared)
 		if !ok {

@@ -2,13 +2,9 @@ package mine
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
-	"mgtrace/constraints/check"
 	"mgtrace/mgpp"
-	"mgtrace/trace"
-	"mgtrace/types"
 )
 
 // Numbers that sum up another one: of all nodes of a type, or of those of a list.
@@ -74,26 +70,12 @@ type counter struct {
 }
 
 // countersOf reads the numbers of objects in static memory.
-func (r *Run) countersOf(globals []global, vars []check.Variable, times []mgpp.Timestamp) (out []counter) {
+func (r *Run) countersOf(globals []global, times []mgpp.Timestamp) (out []counter) {
 	for _, g := range globals {
-		i := slices.IndexFunc(vars, func(v check.Variable) bool { return v.Name == g.name })
-		if i < 0 || vars[i].Type == nil {
-			continue
-		}
 		for _, path := range g.numbers {
-			s := types.Scalar{Type: vars[i].Type, Size: vars[i].Type.Size}
-			if _, member, ok := strings.Cut(path, "."); ok {
-				j := slices.IndexFunc(vars[i].Type.Scalars(), func(s types.Scalar) bool { return s.Path == member })
-				if j < 0 {
-					continue
-				}
-				s = vars[i].Type.Scalars()[j]
-			}
-			s.Path = path
-			f := newField(s)
-			c := counter{path: path}
+			f, c := newField(g.scalars[path]), counter{path: path}
 			for _, at := range times {
-				x, ok := f.read(r.History.At(at), r.Bias+trace.Addr(vars[i].Addr))
+				x, ok := f.read(r.History.At(at), r.Bias)
 				c.all = append(c.all, whole{x, ok})
 			}
 			out = append(out, c)

@@ -71,7 +71,7 @@ func (m *mining) blocks(spec *check.Spec) {
 		}
 	}
 	for _, v := range m.run.Globals {
-		if elem, n := tableIn(v.Type); elem != nil && n == 0 && leadsToAny(elem.Elem, spec.Types) {
+		if elem, n := tableIn(v.Type); elem != nil && n == 0 && ofNodes(elem.Elem, spec.Types) {
 			declare(elem, v.Name)
 		}
 	}

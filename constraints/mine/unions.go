@@ -213,9 +213,7 @@ func (m *mining) unions(t *trial) (out []string) {
 	if m.head.given != "" {
 		return nil
 	}
-	isNode := func(e *types.Type) bool {
-		return slices.ContainsFunc(m.portraits, func(p *portrait) bool { return !p.typ.Array && sameStruct(e, p.typ.Layout) })
-	}
+	isNode := func(e *types.Type) bool { return ofNodes(e, t.spec.Types) }
 	for _, p := range m.portraits {
 		if p.typ.Array {
 			continue
