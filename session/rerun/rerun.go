@@ -315,6 +315,8 @@ func (r *Rerun) likely(list []uint64) []uint64 {
 // guesses tries what may lie in static memory that was not recorded, until it fits.
 func (r *Rerun) guesses(fits func(*world) bool) {
 	w := r.world()
+	w.noting = true
+	defer func() { w.noting = false }() // experiments do not ask for them
 	for _, w.set = range [2]bool{false, true} {
 		for w.choice = 0; w.choice < maxChoices && w.choice <= w.most; w.choice++ {
 			if fits(w) {

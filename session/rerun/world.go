@@ -26,8 +26,9 @@ type world struct {
 	// unset: there was one, and set is not.
 	flags      func(trace.Addr) int
 	set, unset bool
-	// numbers are such variables that were read, in order, whatever they began with.
+	// numbers are such variables that were read, in order, whatever they began with, as long as noting is set.
 	numbers []uint64
+	noting  bool
 	// single is where the C library notes, in a byte, that there is one thread; 0: nowhere, or there are more. By it the C++ library's
 	// shared pointers count with locked instructions or without. asked is set where it is read.
 	single uint64
@@ -110,12 +111,12 @@ func (w *world) readImage(addr uint64, data []byte, known []bool) int {
 	for i := range k {
 		known[i] = true
 	}
-	for i := uint64(0); w.flags != nil && i < k && !(w.unset && !w.set && len(w.numbers) == maxNumbers); i += 4 {
+	for i := uint64(0); w.flags != nil && i < k && !(w.unset && !w.set && !w.noting); i += 4 {
 		n := uint64(w.flags(trace.Addr(addr + i)))
 		if n == 0 || i+n > k {
 			continue
 		}
-		if len(w.numbers) < maxNumbers && !slices.Contains(w.numbers, addr+i) {
+		if w.noting && len(w.numbers) < maxNumbers && !slices.Contains(w.numbers, addr+i) {
 			w.numbers = append(w.numbers, addr+i)
 		}
 		if !slices.ContainsFunc(data[i:i+n], func(b byte) bool { return b != 0 }) {
