@@ -52,6 +52,7 @@ type mining struct {
 	looks     []moment
 	skipped   int
 	said      []string // what the result says of the run
+	openTags  []string // of which kinds it is not known what they use of a union
 	portraits []*portrait
 	found     []shape
 	globals   []global
@@ -118,7 +119,7 @@ func (m *mining) prepare(ctx context.Context) error {
 		}
 	}
 	m.head.directives = append(m.head.directives, m.ledTo(base)...)
-	m.said = base.checker.CutOff()
+	m.said = append(m.openTags, base.checker.CutOff()...)
 	for _, name := range several {
 		m.said = append(m.said, fmt.Sprintf("Each block of %s holds several: they are the elements of an array, and no nodes", name))
 	}
