@@ -250,6 +250,7 @@ func (m *mining) laws(ctx context.Context) error {
 func (m *mining) candidates(base *trial) (out []*candidate) {
 	m.portray(base)
 	counters := m.run.countersOf(m.globals, times(m.looks))
+	rows := rowsOf(base.spec, m.portraits)
 	for i, p := range m.portraits {
 		if p.typ.Array {
 			continue
@@ -275,6 +276,7 @@ func (m *mining) candidates(base *trial) (out []*candidate) {
 		}
 		tables = slices.DeleteFunc(tables, (*table).unseen)
 		mk.arraysOf(tables, m.portraits)
+		m.lawsOfPlaces(mk, p.typ.Layout, rows, base.owners(p.typ))
 		if len(m.portraits) > 1 {
 			mk.countsOf(m.portraits, m.found)
 			mk.sumsOf(m.portraits, m.found)
@@ -287,11 +289,11 @@ func (m *mining) candidates(base *trial) (out []*candidate) {
 		out = append(out, mk.out...)
 		m.said = append(m.said, mk.long...)
 	}
-	out = append(out, lawsOfRows(rowsOf(base.spec, m.portraits))...)
+	out = append(out, lawsOfRows(rows)...)
 	for _, f := range familiesOf(m.portraits) {
 		out = append(out, f.laws(m.portraits)...)
 	}
-	return different(append(out, m.lawsOfFiles(base, out)...))
+	return different(append(out, m.lawsOfFiles(base, rows, out)...))
 }
 
 // leadsToEnds reports whether a pointer of one type led to nodes of another without edges into them, or out of them, whenever the run was looked at.

@@ -498,9 +498,7 @@ func globalOf(v check.Variable, nodes []*check.NodeType) (global, bool) {
 	case types.Pointer:
 		note(whole)
 	case types.Int, types.Uint:
-		if Counts(v.Type) {
-			note(whole)
-		}
+		note(whole)
 	case types.Struct:
 		for _, s := range v.Type.Scalars() {
 			if s.Type != nil && !strings.Contains(s.Path, "[") && !internal(s.Path) {
@@ -508,7 +506,7 @@ func globalOf(v check.Variable, nodes []*check.NodeType) (global, bool) {
 			}
 		}
 	}
-	return g, len(g.paths) > 0 || v.Type.Kind != types.Struct && len(g.numbers) > 0 || elem != nil && ofNodes(elem.Elem, nodes) || CountsEach(v.Type)
+	return g, len(g.paths) > 0 || v.Type.Kind != types.Struct && len(g.numbers) > 0 || elem != nil && ofNodes(elem.Elem, nodes) || len(placesIn(v)) > 0
 }
 
 // Counts reports whether a number in static memory is of a type that counts nodes: no flag, and no character.

@@ -395,7 +395,14 @@ func (a *Analysis) rerun(t mgpp.Timestamp, p *point) (*rerun.Rerun, error) {
 		died = a.died.pc
 	}
 	a.tried = k
-	return a.execute(&k, p.time, p.found, died, a.momentOf(p, &k), nil)
+	r, err := a.execute(&k, p.time, p.found, died, a.momentOf(p, &k), nil)
+	if k := p.inner; err != nil && len(k.args) > 0 && k.from < t && !p.sole() {
+		if r, err := a.execute(&k, p.time, p.found, 0, replay.Moment{}, nil); err == nil {
+			a.tried = k
+			return r, nil
+		}
+	}
+	return r, err
 }
 
 // momentOf is where a C-point lies in a call of its thread.
