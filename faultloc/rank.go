@@ -201,6 +201,7 @@ const (
 	worthAltered  = 400
 	worthEdited   = 900
 	worthUnsure   = 300
+	worthCall     = 1200 // more than that of the store that is missing in the function
 	worthCertain  = 1100
 	worthOther    = 150
 	worthIdleCall = 10 // also of an experiment that hides
@@ -447,6 +448,14 @@ func (e Evidence) worth() int {
 			return worthUnsure
 		}
 		return worthEdited
+	case Uncalled:
+		if e.Named {
+			return worthCall
+		}
+		if e.Next {
+			return worthRepair
+		}
+		return worthOther
 	case Altered:
 		if e.Hides {
 			return worthIdleCall
@@ -564,7 +573,7 @@ func (e Evidence) always() bool {
 }
 
 // evidenceOrder is the order in which evidence is shown.
-var evidenceOrder = [...]EvidenceKind{Counterfactual, RepairCell, Passed, Edited, Switched, Altered, Swapped, Instead, Basis, Stale, Taken, Dropped, Lost, Doomed, Used, Outlived, Tallied, Followed, Garbage, Early, Freed, Stray, Crossed, Crash, Unwritten, Habit, Renewed, Missing, Unlike, Outdated, Idle, Vain, Beside, Mirror, Last, Flip, Entered, Touch}
+var evidenceOrder = [...]EvidenceKind{Counterfactual, RepairCell, Passed, Edited, Switched, Altered, Uncalled, Swapped, Instead, Basis, Stale, Taken, Dropped, Lost, Doomed, Used, Outlived, Tallied, Followed, Garbage, Early, Freed, Stray, Crossed, Crash, Unwritten, Habit, Renewed, Missing, Unlike, Outdated, Idle, Vain, Beside, Mirror, Last, Flip, Entered, Touch}
 
 // rank sorts by suspicion. Where the first settles the matter, those that
 // merely touched, or wrote what entered, are kept apart.

@@ -494,7 +494,7 @@ func (a *Analysis) parameters(entry trace.Addr, at mgpp.Timestamp, given map[str
 
 // program is what a call is executed again on.
 func (a *Analysis) program(like *rerun.Rerun) rerun.Program {
-	return rerun.Program{Spec: a.spec, History: a.Hist, Model: a.model(), Typing: a.Typing, Symbols: a.Symbols, Bias: a.Bias(), Pointers: a.pointers, Flags: a.flags, Field: a.field, Like: like}
+	return rerun.Program{Spec: a.spec, History: a.Hist, Model: a.model(), Typing: a.Typing, Symbols: a.Symbols, Bias: a.Bias(), Pointers: a.pointers, Flags: a.flags, Field: a.field, Node: a.addressOf, Callee: a.callee, Like: like}
 }
 
 // ended is the call in which the program died, to be executed up to there.

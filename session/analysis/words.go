@@ -442,6 +442,8 @@ func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 		return a.altered(s, &e)
 	case faultloc.Edited:
 		return a.edited(&e)
+	case faultloc.Uncalled:
+		return e.Edit + ", " + a.well(&e) + experiment
 	case faultloc.Habit:
 		if e.Between != 0 {
 			return a.gap(&e)

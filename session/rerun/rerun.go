@@ -31,6 +31,10 @@ type Program struct {
 	Flags func(trace.Addr) int
 	// Field is what lies at an address at a time, if it is in a node.
 	Field func(trace.Addr, mgpp.Timestamp) (Field, bool)
+	// Node is where a node lies.
+	Node func(graph.ObjID) trace.Addr
+	// Callee is what is known of the function that begins at an address, if it may be called beside; may be nil.
+	Callee func(uint64) (Callee, bool)
 	// Like is another call, whose code need not be decoded again; may be nil. Of one that has another no experiments are made but Holds.
 	Like *Rerun
 }
@@ -405,6 +409,9 @@ func (r *Rerun) Changed(calls []uint64) bool {
 
 // From is the last operation before the call.
 func (r *Rerun) From() mgpp.Timestamp { return r.call.From }
+
+// To is the last operation during the call.
+func (r *Rerun) To() mgpp.Timestamp { return r.call.To }
 
 // Steps is how many instructions the call took as it was.
 func (r *Rerun) Steps() int { return r.was.Steps }
