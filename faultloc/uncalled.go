@@ -8,7 +8,10 @@ import "slices"
 //     since nobody called it, and the place is where the call should be
 //  2. where nothing else explains what is broken, any function
 func uncalled(in Input, r Rerun, suspects []Suspect) []Suspect {
-	explained := slices.ContainsFunc(suspects, func(s Suspect) bool { return s.worth() > worthUnsure && !s.has(Outdated) })
+	explained := slices.ContainsFunc(suspects, func(s Suspect) bool {
+		own := func(e Evidence) bool { return (e.Kind == RepairCell || e.Kind == Counterfactual) && e.explains() && !e.Refuted }
+		return s.worth() > worthUnsure && !s.has(Outdated) || s.Kind == Wrote && slices.ContainsFunc(s.Evidence, own)
+	})
 	omitted := func(s Suspect) bool { return s.Kind == Omitted && s.Repair != nil && s.worth() > 0 }
 	if explained && !slices.ContainsFunc(suspects, omitted) {
 		return suspects

@@ -17,6 +17,7 @@ func TestCallMissing(t *testing.T) {
 	wrong := Suspect{Kind: Wrote, PC: 21, Evidence: []Evidence{{Kind: Counterfactual, Cured: 1, Of: 1}}}
 	outdated := Suspect{Kind: Wrote, PC: 22, Evidence: []Evidence{{Kind: Outdated, Cured: 1, Of: 1, Flips: 1}, {Kind: Flip, Flips: 1}}}
 	missing := Suspect{Kind: Omitted, PC: 30, Repair: &Repair{}, Evidence: []Evidence{{Kind: RepairCell, Cured: 1, Of: 1}, {Kind: Missing, Often: 9, Of: 9, Cured: 1}}}
+	usual := Suspect{Kind: Wrote, PC: 23, Evidence: []Evidence{{Kind: RepairCell, Cured: 1, Of: 1, Usual: true}}}
 	for _, c := range []struct {
 		name     string
 		suspects []Suspect
@@ -27,6 +28,7 @@ func TestCallMissing(t *testing.T) {
 		{"nothing else explains it", []Suspect{flip}, []Experiment{call(60, 0, false)}, 60, 2},
 		{"the best of several", []Suspect{flip}, []Experiment{call(60, 0, true), call(61, 0, true)}, 60, 2},
 		{"a store explains it", []Suspect{flip, wrong}, []Experiment{call(60, 0, true)}, 21, 2},
+		{"it would do with another number", []Suspect{usual, flip}, []Experiment{call(60, 0, false)}, 20, 2},
 		{"a field beside a store, and a call there", []Suspect{outdated}, []Experiment{call(60, 0, true)}, 60, 2},
 		{"a field beside a store, and a call elsewhere", []Suspect{outdated}, []Experiment{call(60, 0, false)}, 22, 2},
 		{"the store that is missing is one of the function's", []Suspect{flip, missing}, []Experiment{call(60, 0, true), call(61, 30, true)}, 61, 3},

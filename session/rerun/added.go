@@ -233,8 +233,8 @@ func (f *Callee) arguments(numbers, pointers []uint64) func(yield func([]uint64)
 				list = numbers
 			}
 			for _, v := range list {
-				if p.Size == 0 && !p.Fits(v) {
-					continue
+				if p.Size == 0 && (!p.Fits(v) || slices.Contains(args[:k], v)) {
+					continue // nor the same node twice
 				}
 				if args[k] = v; !give(k + 1) {
 					return false

@@ -16,6 +16,14 @@ func TestArguments(t *testing.T) {
 	if want := []string{"[200 7]", "[200 8]", "[300 7]", "[300 8]"}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
+	two := Callee{Params: []Accepted{f.Params[0], f.Params[0]}}
+	got = nil
+	for args := range two.arguments(nil, []uint64{200, 300}) {
+		got = append(got, fmt.Sprint(args))
+	}
+	if want := []string{"[200 300]", "[300 200]"}; !slices.Equal(got, want) {
+		t.Errorf("two nodes: %v, want %v", got, want)
+	}
 	for args := range f.arguments([]uint64{7}, []uint64{100}) {
 		t.Errorf("%v", args)
 	}
