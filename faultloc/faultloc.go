@@ -296,6 +296,7 @@ const (
 	OfReach  EvidenceKind = "reached" // an Unlike: what leads from node to node
 	OfOrigin EvidenceKind = "origin"  // an Unlike: where a value comes from
 	Unasked  EvidenceKind = "unasked" // experiments with which nothing is asked any more, against a later store
+	Mended   EvidenceKind = "mended"  // what is known against a Flip of calls that ended well
 	Matched  EvidenceKind = "matched" // an Outdated: what a count does not answer
 	Inner    EvidenceKind = "inner"   // whatever is judged in the middle of a call
 )
@@ -362,6 +363,7 @@ type Evidence struct {
 	Given      bool    // RepairCell, Counterfactual: the field holds what the program was given
 	Bypassed   bool    // Outdated: it took the node out to which the field still leads, and which was put in elsewhere after that
 	Unanswered bool    // Outdated: no change of the count answers this one, and each other has its answer
+	Mended     bool    // Flip: the statement has broken that before, in calls that ended well
 	Born       bool    // Flip: of births only, which ask what nothing has answered yet
 	Next       bool    // Crash: it came right behind a change beside which a store is missing that would mend all; Followed: right before it, by the same function; Uncalled: where the node was stored to last that it would be given, as others are
 	Filling    bool    // Crash: it came while a node was filled in to which nothing leads yet, and which lacks a field

@@ -70,12 +70,12 @@ func statement(in Input, list *[]Suspect, t mgpp.Timestamp) *Suspect {
 // gather adds what an operation did, and shows the one with the most flips.
 func (s *Suspect) gather(in Input, t mgpp.Timestamp, c *contribution) {
 	flips := c.breaks(&in)
-	kind := Touch
+	kind, mended := Touch, false
 	switch {
 	case c.second:
 		kind = Entered
 	case flips > 0:
-		kind = Flip
+		kind, mended = Flip, in.looksFor(Mended) && in.mendedBefore(t, c)
 	}
 	if kind == Flip && flips > s.flips() {
 		s.Operation = t
@@ -84,10 +84,11 @@ func (s *Suspect) gather(in Input, t mgpp.Timestamp, c *contribution) {
 		if e := &s.Evidence[i]; e.Kind == kind {
 			e.Flips += flips
 			e.Born = e.Born && born(in, t, c)
+			e.Mended = e.Mended && mended
 			return
 		}
 	}
-	s.Evidence = append(s.Evidence, Evidence{Kind: kind, Flips: flips, Born: born(in, t, c)})
+	s.Evidence = append(s.Evidence, Evidence{Kind: kind, Flips: flips, Born: born(in, t, c), Mended: mended})
 }
 
 // born: an operation made a node, or gave a new one the first values of fields, by which constraints began to ask for it
@@ -194,6 +195,7 @@ const (
 	worthFlip     = 100
 	worthLost     = 200
 	worthBorn     = 20 // of a birth
+	worthMended   = 50 // where others have mended it before
 	worthSwitched = 900
 	worthGuards   = 1500 // it has left out the store that is missing: more than the store beside which that is missing
 	worthLess     = 160  // with which a part of the call is left out
@@ -467,6 +469,9 @@ func (e Evidence) worth() int {
 	case Flip:
 		if e.Born {
 			return worthBorn
+		}
+		if e.Mended {
+			return worthMended
 		}
 		return worthFlip
 	}

@@ -9,7 +9,9 @@ import "slices"
 //  2. where nothing else explains what is broken, any function
 func uncalled(in Input, r Rerun, suspects []Suspect) []Suspect {
 	explained := slices.ContainsFunc(suspects, func(s Suspect) bool {
-		own := func(e Evidence) bool { return (e.Kind == RepairCell || e.Kind == Counterfactual) && e.explains() && !e.Refuted }
+		own := func(e Evidence) bool {
+			return (e.Kind == RepairCell || e.Kind == Counterfactual) && e.explains() && !e.Refuted
+		}
 		return s.worth() > worthUnsure && !s.has(Outdated) || s.Kind == Wrote && slices.ContainsFunc(s.Evidence, own)
 	})
 	omitted := func(s Suspect) bool { return s.Kind == Omitted && s.Repair != nil && s.worth() > 0 }

@@ -289,6 +289,9 @@ func (m *mining) candidates(base *trial) (out []*candidate) {
 		out = append(out, mk.out...)
 		m.said = append(m.said, mk.long...)
 	}
+	for _, r := range rows {
+		m.chains(r)
+	}
 	out = append(out, lawsOfRows(rows)...)
 	for _, f := range familiesOf(m.portraits) {
 		out = append(out, f.laws(m.portraits)...)

@@ -42,14 +42,14 @@ func TestDifferent(t *testing.T) {
 	}
 	f := newField(types.Scalar{Type: &types.Type{Kind: types.Uint, Size: 1}, Size: 1})
 	for _, c := range []struct {
-		from trace.Addr
-		n    int64
-		want bool
+		first, n, count int64
+		want            bool
 	}{
-		{0x1000, 3, true}, {0x1000, 0, true}, {0x1000, 4, false}, {0x1003, 2, false}, {0x1005, 1, true}, {0x1005, 2, false},
+		{0, 3, 8, true}, {0, 0, 8, true}, {0, 4, 8, false}, {3, 2, 8, false}, {5, 1, 8, true}, {5, 2, 8, false}, // 6 was never written
+		{5, 3, 6, true}, {5, 4, 6, true}, {5, 5, 6, false},
 	} {
-		if got := f.different(h.At(h.Now()), c.from, c.n, 8); got != c.want {
-			t.Errorf("%d from %#x: %v", c.n, c.from, got)
+		if got := f.different(h.At(h.Now()), 0x1000, c.first, c.n, c.count, 8); got != c.want {
+			t.Errorf("%d from %d of %d: %v", c.n, c.first, c.count, got)
 		}
 	}
 }

@@ -90,6 +90,7 @@ type Rerun struct {
 	floats            []uint64          // the call's floating-point arguments
 	single            uint64            // world.single
 	constant          []known           // world.constant
+	declared          []uint64          // world.declared
 	depends           bool              // that byte was read: what the call does depends on it
 	results           []uint64          // what library functions returned of which nothing tells, the last ever after
 	fraction          uint64            // what clocks told beside the seconds
@@ -291,8 +292,16 @@ func (r *Rerun) world() *world {
 			}
 		}
 	}
+	if r.declared == nil {
+		r.declared = []uint64{}
+		for _, g := range r.p.Spec.Globals {
+			r.declared = append(r.declared, g.Addr+uint64(r.p.Bias))
+		}
+		slices.Sort(r.declared)
+	}
 	return &world{
-		single: r.single, asked: &r.depends, constant: r.constant,
+		declared: r.declared,
+		single:   r.single, asked: &r.depends, constant: r.constant,
 		view: r.p.History.At(r.call.From), history: r.p.History, symbols: r.p.Symbols, told: told, flags: r.p.Flags,
 		pointers: func(addr trace.Addr) []uint64 { return r.likely(r.p.Pointers(addr, r.call.From)) },
 	}

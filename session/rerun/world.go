@@ -33,6 +33,8 @@ type world struct {
 	// shared pointers count with locked instructions or without. asked is set where it is read.
 	single uint64
 	asked  *bool
+	// declared is where objects in static memory begin that are recorded, in order.
+	declared []uint64
 	// constant is memory that no recording has and that is always the same.
 	constant []known
 }
@@ -106,7 +108,10 @@ func (w *world) readImage(addr uint64, data []byte, known []bool) int {
 	if !ok || im.Obj == nil {
 		return 0
 	}
-	k := min(uint64(len(data)), uint64(im.Hi)-addr, 8-addr&7) // behind it may lie an object that is recorded
+	k := min(uint64(len(data)), uint64(im.Hi)-addr, 8-addr&7)
+	if i, _ := slices.BinarySearch(w.declared, addr+1); i < len(w.declared) { // behind it may lie an object that is recorded
+		k = min(k, w.declared[i]-addr)
+	}
 	copy(data[:k], im.Obj.Code(addr-uint64(im.Bias), int(k)))
 	for i := range k {
 		known[i] = true
