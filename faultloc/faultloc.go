@@ -365,7 +365,7 @@ type Evidence struct {
 	Unanswered bool    // Outdated: no change of the count answers this one, and each other has its answer
 	Mended     bool    // Flip: the statement has broken that before, in calls that ended well
 	Born       bool    // Flip: of births only, which ask what nothing has answered yet
-	Next       bool    // Crash: it came right behind a change beside which a store is missing that would mend all; Followed: right before it, by the same function; Uncalled: where the node was stored to last that it would be given, as others are
+	Next       bool    // Crash: it came right behind a change beside which a store is missing that would mend all; Followed: right before it, by the same function, or nothing but NULL for NULL; Uncalled: where the node was stored to last that it would be given, as others are
 	Filling    bool    // Crash: it came while a node was filled in to which nothing leads yet, and which lacks a field
 	Sole       bool    // Crash: nothing is broken
 	Read       WasRead // Followed: what the program read

@@ -498,7 +498,9 @@ func globalOf(v check.Variable, nodes []*check.NodeType) (global, bool) {
 	case types.Pointer:
 		note(whole)
 	case types.Int, types.Uint:
-		note(whole)
+		if IsPlaces(v.Type) {
+			note(whole)
+		}
 	case types.Struct:
 		for _, s := range v.Type.Scalars() {
 			if s.Type != nil && !strings.Contains(s.Path, "[") && !internal(s.Path) {
