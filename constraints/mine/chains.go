@@ -32,7 +32,7 @@ func (m *mining) chains(r *row) {
 		return
 	}
 	for _, f := range r.fields {
-		if _, none, ok := f.indexes(r); !ok || !none {
+		if _, ends, ok := f.indexes(r); !ok || !ends {
 			continue
 		}
 		heads := m.firstsOf(r, f)

@@ -57,11 +57,15 @@ func (a *Analysis) callees(at mgpp.Timestamp) (out []rerun.Callee) {
 		seen[entry] = true
 	}
 	var beside []uint64
-	files := map[string]bool{}
+	files, asked := map[string]bool{}, map[trace.Addr]bool{0: true}
 	for t := at; t > 0 && at-t < maxWrittenBy; t-- {
 		pc := a.Hist.Deed(t).PC
+		if asked[pc] {
+			continue
+		}
+		asked[pc] = true
 		im, ok := a.Symbols.Image(pc)
-		if pc == 0 || !ok || im.Obj == nil {
+		if !ok || im.Obj == nil {
 			continue
 		}
 		fn, ok := im.Obj.FuncAt(uint64(pc - im.Bias))
