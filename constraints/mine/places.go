@@ -104,10 +104,38 @@ func (m *mining) placesAmong(s types.Scalar, first, n *field, r *row, owners fun
 			sum, most = sum+count, max(most, count)
 		}
 	}
+	last := m.looks[len(m.looks)-1]
+	for _, owner := range owners(last) {
+		if first != nil && !first.advances(m.run.History, last.at, owner, n, s.Type.Count) {
+			return 0
+		}
+	}
 	if most < leastPlaces {
 		return 0
 	}
 	return sum
+}
+
+// maxAdvances bounds the changes of a number that are looked at.
+const maxAdvances = 256
+
+// advances: whenever the number has changed it has gone on around by as many elements as were in use, at most, or one more where that has been counted already. Else it is
+// not where a queue begins: one that says how many something are goes back as well.
+func (f *field) advances(h *mgpp.History, at mgpp.Timestamp, owner trace.Addr, n *field, count int64) bool {
+	for range maxAdvances {
+		at = h.LastWrite(owner+trace.Addr(f.offset), uint64(f.size), at)
+		if at == 0 {
+			return true
+		}
+		now, ok := f.read(h.At(at), owner)
+		at--
+		was, known := f.read(h.At(at), owner)
+		used, counted := n.read(h.At(at), owner)
+		if by := ((now-was)%count + count) % count; ok && known && counted && by > used+1 {
+			return false
+		}
+	}
+	return true
 }
 
 // different: n numbers of an array of so many at an address, from a first one on and around, are different ones from 0 on, and less than a limit.

@@ -100,3 +100,34 @@ func TestElementsAre(t *testing.T) {
 		t.Error("each node is looked for in a large array")
 	}
 }
+
+// TestAdvances: the beginning of a queue goes on by what is taken out, around the end. A number that goes back, or on by more than is in use, is something else.
+func TestAdvances(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		heads []byte
+		used  byte
+		want  bool
+	}{
+		{"one at a time, around", []byte{0, 1, 2, 3, 4, 5, 0, 1}, 3, true}, {"counted before", []byte{0, 1}, 0, true}, {"several", []byte{0, 3, 5}, 3, true}, {"back", []byte{0, 1, 2, 1}, 3, false},
+		{"too far", []byte{0, 5}, 3, false}, {"never changed", nil, 3, true},
+	} {
+		h := mgpp.New(mgpp.Options{})
+		apply := func(e trace.Event) {
+			if _, err := h.Apply(&e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		apply(trace.Event{Kind: trace.KindAlloc, Addr: 0x1000, Size: 2})
+		apply(trace.Event{Kind: trace.KindStore, Addr: 0x1001, Size: 1, Data: []byte{c.used}})
+		for _, v := range c.heads {
+			apply(trace.Event{Kind: trace.KindStore, Addr: 0x1000, Size: 1, Data: []byte{v}})
+		}
+		number := func(at int64) *field {
+			return newField(types.Scalar{Type: &types.Type{Kind: types.Uint}, Size: 1, Offset: at})
+		}
+		if got := number(0).advances(h, h.Now(), 0x1000, number(1), 6); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}
