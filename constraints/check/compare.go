@@ -19,6 +19,8 @@ func (s *scope) compare(e *syntax.Binary, src string) operand {
 		return s.compareConds(e, x, y, src)
 	case x.kind == kindNull || y.kind == kindNull:
 		return s.compareNull(e, x, y, src)
+	case x.object() && y.object() && (e.Op == "==" || e.Op == "!="):
+		return s.compareObjects(e, x, y, src)
 	case x.reference() && y.reference() && (x.kind == kindRef || y.kind == kindRef):
 		if e.Op != "==" && e.Op != "!=" {
 			return s.ordered(e, x, y, src)

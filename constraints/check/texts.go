@@ -1,0 +1,62 @@
+package check
+
+import (
+	"fmt"
+
+	"mgtrace/constraints/syntax"
+)
+
+// textMembers are those of the texts of the C++ library (libstdc++: basic_string.h, string_view): how many characters, and where they lie.
+var textMembers = [...]struct{ length, characters []string }{
+	{[]string{"_M_string_length"}, []string{"_M_dataplus", "_M_p"}},
+	{[]string{"_M_len"}, []string{"_M_str"}},
+}
+
+// compareObjects lowers "x == y" of two objects in nodes, as of X.name and Y.name. Texts are compared by their characters; others,
+// as pointers to them are, by their place, which is seldom meant.
+func (s *scope) compareObjects(e *syntax.Binary, x, y operand, src string) operand {
+	lengthX, charX := s.text(e.X, x)
+	lengthY, charY := s.text(e.Y, y)
+	if lengthX == nil || lengthY == nil {
+		s.warnf(e.OpPos, "`%s` and `%s` are compared by where they lie, not by what is in them: name the members that are to be equal", x.src, y.src)
+		s.sameObjects(e, x, y)
+		return condition(&Binary{Src: src, Op: e.Op, X: x.expr, Y: y.expr, Alike: alike(x, y)})
+	}
+	lengths := s.lower(&syntax.Binary{Op: "==", X: lengthX, Y: lengthY})
+	differ := s.lower(&syntax.Sum{
+		Loop: syntax.Loop{Var: textIndex, Lo: &syntax.Number{Text: "0"}, Hi: &syntax.Binary{Op: "-", X: lengthX, Y: &syntax.Number{Text: "1", Int: 1}}},
+		Elem: &syntax.Cond{C: &syntax.Binary{Op: "==", X: charX, Y: charY}, X: &syntax.Number{Text: "0"}, Y: &syntax.Number{Text: "1", Int: 1}},
+	})
+	if lengths.bad() || differ.bad() {
+		return operand{}
+	}
+	differ.expr.(*Aggregate).Src = fmt.Sprintf("the number of characters that differ between %s and %s", x.src, y.src)
+	same := Expr(&Binary{Src: src, Op: "and", X: lengths.expr, Y: &Binary{Src: src, Op: "==", X: differ.expr, Y: &Const{Src: "0"}}})
+	if e.Op == "!=" {
+		same = &Unary{Src: src, Op: "not", X: same}
+	}
+	return condition(same)
+}
+
+// textIndex goes along a text: no name that a user can give.
+const textIndex = "the character"
+
+// text makes, of one that x is, its length and the character at textIndex; nil: x is none.
+func (s *scope) text(e syntax.Expr, x operand) (length, character syntax.Expr) {
+	for _, t := range textMembers {
+		if _, _, ok := x.typ.Member(t.length[0]); !ok {
+			continue
+		}
+		if _, _, ok := x.typ.Member(t.characters[0]); ok {
+			return selected(e, t.length), &syntax.Index{X: selected(e, t.characters), I: &syntax.Name{Name: textIndex}}
+		}
+	}
+	return nil, nil
+}
+
+func selected(e syntax.Expr, members []string) syntax.Expr {
+	for _, m := range members {
+		e = &syntax.Select{X: e, Name: m}
+	}
+	return e
+}
