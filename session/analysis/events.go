@@ -117,7 +117,11 @@ func (a *Analysis) Event(ev *trace.Event) error {
 	}
 	switch ev.Kind {
 	case trace.KindCall, trace.KindReturn, trace.KindLine, trace.KindThreadExit:
-		a.calls.note(ev.Thread, a.Schedule.Outermost(ev.Thread), ev.Args, a.Hist.Now())
+		entry := trace.Addr(0)
+		if ev.Kind == trace.KindCall {
+			entry = ev.PC
+		}
+		a.calls.note(ev.Thread, a.Schedule.Outermost(ev.Thread), entry, ev.Args, a.Hist.Now())
 	}
 	return a.members.After(ev)
 }

@@ -417,8 +417,16 @@ func (a *Analysis) openAt(thread trace.ThreadID, t mgpp.Timestamp) (k call, entr
 		return k, 0, false
 	}
 	a.callGraph()
-	entry, ok = a.Symbols.Entry(k.Function)
+	entry, ok = a.entryOf(&k)
 	return k, entry, ok
+}
+
+// entryOf is where the function begins that was called, by its name if nothing else tells, and if one function alone has that.
+func (a *Analysis) entryOf(k *call) (entry trace.Addr, ok bool) {
+	if at, known := a.Symbols.Begin(k.entry); known && at == k.entry {
+		return at, true
+	}
+	return a.Symbols.Entry(k.Function)
 }
 
 // callGraph has the calls of the program.
@@ -591,12 +599,16 @@ func (a *Analysis) calledFrom(stack []trace.Addr) []report.Place {
 }
 
 // ownCalls are the calls that are shown of those that led to a statement, innermost first. Where the program's own allocator or
-// destructor is called by a container of a library, as many frames lie in the library's headers, which nobody asks for.
+// destructor is called by a container of a library, as many frames lie in the library's headers, which nobody asks for. Nor for both of the
+// functions that a virtual destructor is, one of which calls the other and frees the object.
 func ownCalls(frames []objfile.Frame) []report.Place {
 	own := slices.DeleteFunc(slices.Clone(frames), func(f objfile.Frame) bool { return objfile.SystemHeader(f.File) })
 	if len(own) == 0 {
 		own = frames
 	}
+	own = slices.CompactFunc(own, func(f, by objfile.Frame) bool {
+		return strings.Contains(f.Function, "::~") && f.Function == by.Function && f.File == by.File && f.Line == by.Line
+	})
 	return PlacesOf(own[:min(len(own), maxCallers)])
 }
 
