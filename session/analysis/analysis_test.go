@@ -250,8 +250,8 @@ func TestCallsOfOneName(t *testing.T) {
 		from := mgpp.Timestamp(10 * i)
 		c.note(1, &eval.Activation{Function: "Node::~Node()", Thread: 1, Call: i + 1}, entry, []uint64{1}, from)
 		c.note(1, nil, 0, nil, from+5)
-		if k, ok := c.during(from + 5); !ok || k.entry != entry || k.Function != "Node::~Node()" {
-			t.Errorf("call %d is of %s at %#x, want %#x", i+1, k.Function, k.entry, entry)
+		if k, ok := c.during(from + 5); !ok || k.begins != entry || k.Function != "Node::~Node()" {
+			t.Errorf("call %d is of %s at %#x, want %#x", i+1, k.Function, k.begins, entry)
 		}
 	}
 	if n := len(c.log.funcs); n != 3 {

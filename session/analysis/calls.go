@@ -43,8 +43,8 @@ type callLog struct {
 
 // called is a function that was called. Several may have one name, as a destructor that frees its object as well, and one that does not.
 type called struct {
-	name  string
-	entry trace.Addr // 0: it is inlined, or not known
+	name   string
+	begins trace.Addr // where: its entry, or the first instruction of the inlined instance; 0: it is not known
 }
 
 // logged is a call as the log has it: with no pointers, and small.
@@ -77,7 +77,7 @@ func (l *callLog) logged(i int) *logged { return &l.pieces[i/callPiece][i%callPi
 func (l *callLog) at(i int) (c call) {
 	k := l.logged(i)
 	c.Activation = eval.Activation{Function: l.funcs[k.function].name, Thread: k.thread, Since: mgpp.Timestamp(k.since), Call: int(k.call), Wall: k.wall}
-	c.from, c.to, c.passed, c.entry = mgpp.Timestamp(k.from), mgpp.Timestamp(k.to), k.passed, l.funcs[k.function].entry
+	c.from, c.to, c.passed, c.begins = mgpp.Timestamp(k.from), mgpp.Timestamp(k.to), k.passed, l.funcs[k.function].begins
 	if k.n > 0 {
 		at := k.args % argsPiece
 		c.args = l.args[k.args/argsPiece][at : at+uint32(k.n) : at+uint32(k.n)]
@@ -86,12 +86,12 @@ func (l *callLog) at(i int) (c call) {
 }
 
 // add appends a call that begins.
-func (l *callLog) add(a *eval.Activation, entry trace.Addr, from mgpp.Timestamp, args []uint64, passed uint32) {
+func (l *callLog) add(a *eval.Activation, begins trace.Addr, from mgpp.Timestamp, args []uint64, passed uint32) {
 	if l.len()%callPiece == 0 {
 		l.pieces = append(l.pieces, make([]logged, 0, callPiece))
 	}
 	last := &l.pieces[len(l.pieces)-1]
-	at, function := l.keep(args), l.function(called{a.Function, entry})
+	at, function := l.keep(args), l.function(called{a.Function, begins})
 	*last = append(*last, logged{})
 	x := &(*last)[len(*last)-1] // filled where it lies: a copy of what has just been written takes longer
 	x.wall, x.since, x.from, x.args, x.function = a.Wall, uint32(a.Since), uint32(from), at, function
@@ -145,7 +145,7 @@ type call struct {
 	from, to mgpp.Timestamp // operations in (from, to]; to 0: still open
 	args     []uint64       // its integer arguments; nil: not known
 	passed   uint32         // what they lead to on the stack: passed.objects
-	entry    trace.Addr     // of the function; 0: it is inlined, or not known
+	begins   trace.Addr     // where the function does, as called.begins
 }
 
 func newCalls() *calls {
@@ -153,8 +153,8 @@ func newCalls() *calls {
 }
 
 // note takes note of the outermost call that a thread is in at time now; nil: it is in none. The
-// arguments are those of a call that begins now, as is the function's entry.
-func (c *calls) note(thread trace.ThreadID, outermost *eval.Activation, entry trace.Addr, args []uint64, now mgpp.Timestamp) {
+// arguments are those of a call that begins now, and so is where its function begins.
+func (c *calls) note(thread trace.ThreadID, outermost *eval.Activation, begins trace.Addr, args []uint64, now mgpp.Timestamp) {
 	o := c.open.Of(thread)
 	if o.is {
 		if outermost != nil && o.order == outermost.Order() {
@@ -172,7 +172,7 @@ func (c *calls) note(thread trace.ThreadID, outermost *eval.Activation, entry tr
 	}
 	if outermost != nil {
 		o.is, o.order, o.index = true, outermost.Order(), c.log.len()
-		c.log.add(outermost, entry, now, args, c.passed.take(thread))
+		c.log.add(outermost, begins, now, args, c.passed.take(thread))
 		return
 	}
 	c.passed.drop(thread)

@@ -117,11 +117,7 @@ func (a *Analysis) Event(ev *trace.Event) error {
 	}
 	switch ev.Kind {
 	case trace.KindCall, trace.KindReturn, trace.KindLine, trace.KindThreadExit:
-		entry := trace.Addr(0)
-		if ev.Kind == trace.KindCall {
-			entry = ev.PC
-		}
-		a.calls.note(ev.Thread, a.Schedule.Outermost(ev.Thread), entry, ev.Args, a.Hist.Now())
+		a.calls.note(ev.Thread, a.Schedule.Outermost(ev.Thread), ev.PC, ev.Args, a.Hist.Now())
 	}
 	return a.members.After(ev)
 }
