@@ -4,10 +4,14 @@ import (
 	"fmt"
 
 	"mgtrace/constraints/syntax"
+	"mgtrace/types"
 )
 
-// textMembers are those of the texts of the C++ library (libstdc++: basic_string.h, string_view): how many characters, and where they lie.
-var textMembers = [...]struct{ length, characters []string }{
+// textMembers says how many characters a text has, and where they lie.
+type textMembers struct{ length, characters []string }
+
+// texts are those of the C++ library (libstdc++: basic_string.h, string_view).
+var texts = [...]textMembers{
 	{[]string{"_M_string_length"}, []string{"_M_dataplus", "_M_p"}},
 	{[]string{"_M_len"}, []string{"_M_str"}},
 }
@@ -43,15 +47,28 @@ const textIndex = "the character"
 
 // text makes, of one that x is, its length and the character at textIndex; nil: x is none.
 func (s *scope) text(e syntax.Expr, x operand) (length, character syntax.Expr) {
-	for _, t := range textMembers {
-		if _, _, ok := x.typ.Member(t.length[0]); !ok {
-			continue
-		}
-		if _, _, ok := x.typ.Member(t.characters[0]); ok {
-			return selected(e, t.length), &syntax.Index{X: selected(e, t.characters), I: &syntax.Name{Name: textIndex}}
+	if t := textOf(x.typ); t != nil {
+		length, character = selected(e, t.length), &syntax.Index{X: selected(e, t.characters), I: &syntax.Name{Name: textIndex}}
+	}
+	return length, character
+}
+
+// textOf are the members of a type that is a text's, nil if it is none.
+func textOf(t *types.Type) *textMembers {
+	for i := range texts {
+		_, _, length := t.Member(texts[i].length[0])
+		if _, _, characters := t.Member(texts[i].characters[0]); length && characters {
+			return &texts[i]
 		}
 	}
-	return nil, nil
+	return nil
+}
+
+func isText(t *types.Type) bool { return textOf(t) != nil }
+
+// firstCharacter is how the first one of a text is written.
+func firstCharacter(e syntax.Expr, x operand) string {
+	return syntax.ExprString(&syntax.Index{X: selected(e, textOf(x.typ).characters), I: &syntax.Number{Text: "0"}})
 }
 
 func selected(e syntax.Expr, members []string) syntax.Expr {
