@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"strings"
 
 	"mgtrace/constraints/syntax"
 	"mgtrace/types"
@@ -69,6 +70,29 @@ func isText(t *types.Type) bool { return textOf(t) != nil }
 // firstCharacter is how the first one of a text is written.
 func firstCharacter(e syntax.Expr, x operand) string {
 	return syntax.ExprString(&syntax.Index{X: selected(e, textOf(x.typ).characters), I: &syntax.Number{Text: "0"}})
+}
+
+// counted are the members by which containers of the C++ library say how many elements they have (libstdc++: stl_list.h, stl_tree.h, hashtable.h).
+var counted = [...][]string{
+	{"_M_impl", "_M_node", "_M_size"},
+	{"_M_t", "_M_impl", "_M_node_count"},
+	{"_M_h", "_M_element_count"},
+}
+
+// countMembers are those of a type that is such a container, or a text; nil if it is none.
+func countMembers(t *types.Type) []string {
+	if t == nil || !t.HasMembers() {
+		return nil
+	}
+	if text := textOf(t); text != nil {
+		return text.length
+	}
+	for _, members := range counted {
+		if is, err := t.Find(strings.Join(members, ".")); err == nil && is.Type.Kind == types.Uint {
+			return members
+		}
+	}
+	return nil
 }
 
 func selected(e syntax.Expr, members []string) syntax.Expr {
