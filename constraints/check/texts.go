@@ -49,7 +49,7 @@ const textIndex = "the character"
 // text makes, of one that x is, its length and the character at textIndex; nil: x is none.
 func (s *scope) text(e syntax.Expr, x operand) (length, character syntax.Expr) {
 	if t := textOf(x.typ); t != nil {
-		length, character = selected(e, t.length), &syntax.Index{X: selected(e, t.characters), I: &syntax.Name{Name: textIndex}}
+		length, character = &syntax.Select{X: e, Name: "COUNT"}, &syntax.Index{X: selected(e, t.characters), I: &syntax.Name{Name: textIndex}}
 	}
 	return length, character
 }
