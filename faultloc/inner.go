@@ -202,9 +202,10 @@ func (r *Result) addInner(in Input) {
 }
 
 // mendsInside: it accounts for all that is broken in the middle of a call, by what should have been stored. To leave out what
-// broke it does so there in any case, and says nothing: counterfactuals are not kept.
+// broke it does so there in any case, and says nothing: counterfactuals are not kept. Nor does a statement of a function that the
+// call has not come to, which has stored such a field in others.
 func (s *Suspect) mendsInside(in Input) bool {
-	return slices.ContainsFunc(s.Evidence, func(e Evidence) bool {
+	return !slices.ContainsFunc(s.Evidence, func(e Evidence) bool { return e.Apart }) && slices.ContainsFunc(s.Evidence, func(e Evidence) bool {
 		switch e.Kind {
 		case RepairCell:
 			return e.settles() && !s.restores(in)

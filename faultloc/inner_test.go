@@ -98,3 +98,13 @@ forth: dnode X; X.prev == NULL or X.prev.next == X;
 		t.Errorf("each of its statements had run with both constraints broken: %s", summary(r))
 	}
 }
+
+// TestApartInside: what a function stores that the call has not come to is not missing in the middle of that, either.
+func TestApartInside(t *testing.T) {
+	for _, apart := range []bool{false, true} {
+		s := Suspect{Kind: Omitted, Evidence: []Evidence{{Kind: RepairCell, Cured: 2, Of: 2}, {Kind: Missing, Often: 1, Of: 10, Apart: apart}}}
+		if s.mendsInside(Input{}) == apart {
+			t.Errorf("apart %t: it mends all that is broken inside: %t", apart, !apart)
+		}
+	}
+}

@@ -165,7 +165,7 @@ func (in *Input) elsewhere(r *Repair, of mgpp.Timestamp) bool {
 }
 
 // usualValue: the statement of operation last gave like nodes the same value up to
-// the last healthy C-point. Then it is not what it wrote that is wrong.
+// the last healthy C-point, or several of them since then in which another one replaced it. Then it is not what it wrote that is wrong.
 func usualValue(in Input, r *Repair, last mgpp.Timestamp) bool {
 	st := in.Statement(in.History.Op(last).PC)
 	value, ok := read(in.Model.View(last), r.Cell.Addr, r.Cell.Size)
@@ -173,14 +173,20 @@ func usualValue(in Input, r *Repair, last mgpp.Timestamp) bool {
 		return false
 	}
 	offset, size := r.Cell.Addr-in.Cells.Object(r.Cell.Obj).Addr, uint64(r.Cell.Size)
+	replacedIn := 0
 	for _, o := range in.Cells.Alike(r.Cell.Obj, in.Model.View(in.At), maxAlike) {
 		obj := in.Cells.Object(o)
-		t := in.History.LastWrite(obj.Addr+offset, size, in.At)
+		t, replaced := in.History.LastWrite(obj.Addr+offset, size, in.At), false
 		for n := 0; t > obj.Birth && n < maxVersions; n++ {
-			if t <= in.Healthy && in.Statement(in.History.Op(t).PC) == st {
+			if in.Statement(in.History.Op(t).PC) != st {
+				replaced = true
+			} else if t <= in.Healthy || replaced {
 				v, ok := read(in.Model.View(t), obj.Addr+offset, r.Cell.Size)
 				if ok && (v == value || r.Cell.Pointer && (v == 0) == (value == 0)) {
-					return true
+					if replacedIn++; t <= in.Healthy || replacedIn >= enough {
+						return true
+					}
+					break
 				}
 			}
 			t = in.History.LastWrite(obj.Addr+offset, size, t-1)

@@ -167,3 +167,31 @@ func TestMendsSeveral(t *testing.T) {
 		}
 	}
 }
+
+// TestFirstValue: what a constructor gave to several new nodes, and another statement replaced in them, is not wrong in the one in which nothing
+// did, though all of them were made since the last healthy C-point. Not so where it stayed in most.
+func TestFirstValue(t *testing.T) {
+	const spec = "struct expr { struct expr *parent; long n; };\ntype expr;\nup: expr X, Y; X.parent == Y => Y.n > 0;\n"
+	for _, c := range []struct {
+		replaced int
+		want     bool
+	}{{3, true}, {2, false}, {0, false}} {
+		w := newWorld(t, spec)
+		w.run("1: p = malloc expr\n12: p.n = 5\n10: p.parent = NULL\ncpoint\n")
+		w.healthy = 1 // before that
+		for i := range 4 {
+			text := fmt.Sprintf("1: e%[1]d = malloc expr\n10: e%[1]d.parent = NULL\n", i)
+			if i < c.replaced {
+				text += fmt.Sprintf("26: e%d.parent = p\n", i)
+			}
+			w.run(text)
+		}
+		in := w.input()
+		addr, size := w.cell("e3.parent")
+		cell, _ := in.Cells.Cell(addr, in.Model.View(in.At))
+		r := &Repair{Cell: cell, Value: w.value("p")}
+		if got := usualValue(in, r, in.History.LastWrite(addr, uint64(size), in.At)); got != c.want {
+			t.Errorf("replaced in %d: %t, want %t", c.replaced, got, c.want)
+		}
+	}
+}

@@ -143,6 +143,13 @@ func (s *scope) objectAttr(x operand, e *syntax.Select, src string) operand {
 	case "SIZE":
 		b.Kind = BuiltinSize
 	case "COUNT":
+		if members := countMembers(x.typ); x.aggregate() && !x.isNode && members != nil { // and no vector, which reads as the pointer to its first element
+			n := s.lower(selected(e.X, members))
+			if l, ok := n.expr.(*Load); ok {
+				l.Src = src
+			}
+			return n.named(src)
+		}
 		x = s.row(x)
 		b.Base = x.expr
 		if x.node == nil || !x.node.Array {

@@ -19,6 +19,11 @@ func (s *scope) compare(e *syntax.Binary, src string) operand {
 		return s.compareConds(e, x, y, src)
 	case x.kind == kindNull || y.kind == kindNull:
 		return s.compareNull(e, x, y, src)
+	case x.object() && y.object() && (e.Op == "==" || e.Op == "!="):
+		return s.compareObjects(e, x, y, src)
+	case x.object() && y.object() && isText(x.typ) && isText(y.typ):
+		s.errorf(e.OpPos, "`%s` and `%s` are texts, of which the order is not known: == and != compare them, and their characters are numbers, as `%s` is", x.src, y.src, firstCharacter(e.X, x))
+		return operand{}
 	case x.reference() && y.reference() && (x.kind == kindRef || y.kind == kindRef):
 		if e.Op != "==" && e.Op != "!=" {
 			return s.ordered(e, x, y, src)

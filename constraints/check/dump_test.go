@@ -152,7 +152,11 @@ func show(e Expr) string {
 	case *AddrOf:
 		return "&" + showPlace(e.Place)
 	case *Attr:
-		return fmt.Sprintf("%s.%s(%s)", e.Attr.Type.Name, e.Attr.Name, show(e.Base))
+		var of []string
+		for _, a := range e.Attrs {
+			of = append(of, a.Type.Name)
+		}
+		return fmt.Sprintf("%s.%s(%s)", strings.Join(of, "|"), e.Attrs[0].Name, show(e.Base))
 	case *Degree:
 		return fmt.Sprintf("degree(%s in=%t %v)", show(e.Base), e.In, e.Fields)
 	case *Builtin:

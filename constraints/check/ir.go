@@ -275,11 +275,12 @@ type (
 		Src   string
 		Place Place
 	}
-	// Attr is X.HEIGHT of Base (Node or pointer).
+	// Attr is X.HEIGHT of Base (Node or pointer). Of several attributes, all with one Default, that of the
+	// type of the node that Base leads to is meant, as of a virtual function.
 	Attr struct {
-		Src  string
-		Base Expr
-		Attr *Attribute
+		Src   string
+		Base  Expr
+		Attrs []*Attribute
 	}
 	// Degree is X.INDEGREE or X.OUTDEGREE. Fields are the cells that count; nil: the default ones.
 	Degree struct {

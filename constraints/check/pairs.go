@@ -1,6 +1,10 @@
 package check
 
-import "mgtrace/constraints/syntax"
+import (
+	"slices"
+
+	"mgtrace/constraints/syntax"
+)
 
 // everyPair warns of `T X; K Y; X.f == Y;`: without a guard it is to hold for every Y, and a pointer
 // leads to one. Of a body in parts (`and`, and in each the alternatives of `or`) that is one whose
@@ -20,7 +24,7 @@ func (c *checker) everyPair(s *syntax.Constraint, vars []variable) {
 				continue
 			}
 			y := soleNode(eq, vars)
-			if y == nil || y.quantifier != "" || usedBeside(either, i, y.Name) {
+			if y == nil || y.quantifier != "" || usedBeside(either, i, y.Name) || ofSome(eq, vars) {
 				continue
 			}
 			c.warnf(eq.OpPos, "without a guard `%s` is to hold for every %s `%s`, and with two of them it can not: write `exists %s %s;`, or the guard that says which is meant (`%s => …`)",
@@ -70,6 +74,13 @@ func soleNode(eq *syntax.Binary, vars []variable) *variable {
 		}
 	}
 	return nil
+}
+
+// ofSome: the equality is with what is reached from a node that there is to be, which may be another for each.
+func ofSome(eq *syntax.Binary, vars []variable) bool {
+	named := uses{}
+	named.expr(eq)
+	return slices.ContainsFunc(vars, func(v variable) bool { return v.quantifier == "exists" && named[v.Name] })
 }
 
 // usedBeside: an alternative other than the i-th names the variable.

@@ -25,8 +25,9 @@ func (s *scope) selectField(e *syntax.Select) operand {
 		s.errorf(e.NamePos, "only INDEGREE, OUTDEGREE, ISROOT, ISLEAF, EXTERNAL and INTERNAL take a list of fields")
 		return operand{}
 	}
-	if a := s.attribute(x, e.Name); a != nil {
-		return operand{kind: kindNumber, expr: &Attr{Src: src, Base: x.expr, Attr: a}, src: src, pos: e.Pos}
+	if found := s.attributes(x, e.Name); len(found) > 0 {
+		s.oneDefault(found, e.NamePos)
+		return operand{kind: kindNumber, expr: &Attr{Src: src, Base: x.expr, Attrs: found}, src: src, pos: e.Pos}
 	}
 	o := s.member(x, e.Name, e.NamePos)
 	o.pos = e.Pos
@@ -51,34 +52,68 @@ func (s *scope) ownField(x operand, e *syntax.Select) bool {
 	return true
 }
 
-// attribute finds the user attribute that x.name means, nil if it means none.
-// A pointer of no declared type (void *, a pointer to a member) has the attribute
-// if only one type has one of that name; of several, that of the node that the
-// pointer lies in.
-func (s *scope) attribute(x operand, name string) *Attribute {
-	if x.kind != kindRef && x.kind != kindAny {
+// attributes finds the user attributes that x.name may mean. A pointer to a class means those of all
+// types that derive from it. A pointer of no declared type (void *, a pointer to a member) has the attribute
+// if only one type has one of that name; of several, that of the node that the pointer lies in.
+func (s *scope) attributes(x operand, name string) []*Attribute {
+	switch {
+	case x.kind != kindRef && x.kind != kindAny:
+		return nil
+	case x.isNode:
+		return one(s.attrs[attrKey{x.node, name}])
+	case x.node != nil:
+		return s.attributesThat(name, func(t *NodeType) bool { return t.Is(x.node) })
+	}
+	found := s.attributesOf(x, name)
+	if len(found) < 2 || derives(found, x.typ) {
+		return found
+	}
+	if i := slices.IndexFunc(found, func(a *Attribute) bool { return x.place != nil && liesIn(x.place, a.Type) }); i >= 0 {
+		return found[i : i+1]
+	}
+	return nil
+}
+
+func one(a *Attribute) []*Attribute {
+	if a == nil {
 		return nil
 	}
-	if x.node != nil {
-		return s.attrs[attrKey{x.node, name}]
+	return []*Attribute{a}
+}
+
+// derives: all the types derive from the class to which a pointer of type p leads.
+func derives(found []*Attribute, p *types.Type) bool {
+	if p == nil || p.Kind != types.Pointer || pointee(p) == nil {
+		return false
 	}
-	switch found := s.attributesOf(x, name); len(found) {
-	case 0:
-		return nil
-	case 1:
-		return found[0]
-	default:
-		if i := slices.IndexFunc(found, func(a *Attribute) bool { return x.place != nil && liesIn(x.place, a.Type) }); i >= 0 {
-			return found[i]
+	class := pointee(p)
+	return !slices.ContainsFunc(found, func(a *Attribute) bool {
+		_, ok := a.Type.Layout.Base(func(b *types.Type) bool { return sameType(b, class) })
+		return !ok
+	})
+}
+
+// oneDefault: NULL has no type that says of which attribute its value is.
+func (s *scope) oneDefault(found []*Attribute, pos syntax.Pos) {
+	for _, a := range found[1:] {
+		if a.Default != found[0].Default {
+			s.errorf(pos, "`%s` of NULL is %d for %s and %d for %s, and the pointer may lead to either: give both the same DEFAULT", a.Name, found[0].Default, found[0].Type.Name, a.Default, a.Type.Name)
+			return
 		}
-		return nil
 	}
 }
 
 // attributesOf are the attributes of a name that a pointer of no declared type may mean.
-func (s *scope) attributesOf(x operand, name string) (found []*Attribute) {
+func (s *scope) attributesOf(x operand, name string) []*Attribute {
+	return s.attributesThat(name, func(t *NodeType) bool {
+		return x.typ == nil || x.typ.Elem == nil || x.typ.Elem.Kind == types.Void || holds(t.Layout, x.typ.Elem, 0)
+	})
+}
+
+// attributesThat are the attributes of a name of such types.
+func (s *scope) attributesThat(name string, such func(*NodeType) bool) (found []*Attribute) {
 	for _, a := range s.spec.Attributes {
-		if a.Name == name && (x.typ == nil || x.typ.Elem == nil || x.typ.Elem.Kind == types.Void || holds(a.Type.Layout, x.typ.Elem, 0)) {
+		if a.Name == name && such(a.Type) {
 			found = append(found, a)
 		}
 	}

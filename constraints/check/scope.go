@@ -63,6 +63,11 @@ func (o operand) aggregate() bool {
 	return o.typ.HasMembers() || o.typ.Kind == types.Array
 }
 
+// object: what lies in a node, and is none itself.
+func (o operand) object() bool {
+	return o.kind == kindRef && o.aggregate() && !o.isNode && o.node == nil
+}
+
 // describe says what an operand is, for messages.
 func (o operand) describe() string {
 	switch {

@@ -86,6 +86,9 @@ func unchanged(g *graph.Graph, h *mgpp.History, op mgpp.Op) string {
 			return fmt.Sprintf("%s: %s, as before", Join(g.Name(o), f.Path), text(f))
 		}
 	}
+	if op.Size == 1 {
+		return "1 byte at " + at(g, h, op.Addr, op.Time)
+	}
 	return fmt.Sprintf("%d bytes at %s", op.Size, at(g, h, op.Addr, op.Time))
 }
 

@@ -151,6 +151,7 @@ func TestChange(t *testing.T) {
 		{w.Put(0x1000+nextAt, 8, 0), "node#1.next: never written → NULL"},
 		{w.Put(0x1000+nextAt, 8, 0x1000), "node#1.next: NULL → node#1"},
 		{w.Put(0x5008, 8, 1), "8 bytes at 0x5008"},
+		{w.Put(0x5010, 1, 1), "1 byte at 0x5010"},
 		{w.Copy("memset", 0x1000+pairAt, make([]byte, 8)), "memset of 8 bytes: node#1.pair.a: never written → 0, node#1.pair.b: never written → 0"},
 		{w.Copy("memset", 0x1000, make([]byte, nodeSize)), "memset of 40 bytes: node#1.tag: never written → 0, node#1.s: never written → 0," +
 			" node#1.weight: never written → 0, node#1.next: node#1 → NULL, and 6 more fields"},

@@ -89,17 +89,22 @@ func (a *attributes) copyTo(b *attributes) {
 func (e *env) attrOf(x *check.Attr) value {
 	p := e.eval(x.Base)
 	if p.isNull() || p.why == staleCell && p.src == x.Base { // one that is not in use is no edge either
-		return number(x.Attr.Default)
+		return number(x.Attrs[0].Default)
 	}
-	o, bad := e.objectOf(p, x.Attr.Type, x.Base)
-	if o == 0 {
-		return bad
+	var bad value
+	for _, a := range x.Attrs {
+		o, why := e.objectOf(p, a.Type, x.Base)
+		if o == 0 {
+			bad = why
+			continue
+		}
+		k := attrKey{int32(a.Index), o}
+		if e.rec != nil {
+			e.rec.attr(k)
+		}
+		return e.attr(k)
 	}
-	k := attrKey{int32(x.Attr.Index), o}
-	if e.rec != nil {
-		e.rec.attr(k)
-	}
-	return e.attr(k)
+	return bad
 }
 
 // attr returns an attribute's value, computed bottom-up.

@@ -100,7 +100,9 @@ func sitesOf(x check.Expr, inner uint64, alone func(*check.Aggregate) site, out 
 	case *check.FieldN:
 		add(site{hi: -1}, x.Base)
 	case *check.Attr:
-		add(site{kind: readsAttr, attr: int32(x.Attr.Index)}, x.Base)
+		for _, a := range x.Attrs {
+			add(site{kind: readsAttr, attr: int32(a.Index)}, x.Base)
+		}
 	case *check.Degree:
 		if x.In {
 			add(site{kind: readsIn}, x.Base)

@@ -296,11 +296,16 @@ func compileAttr(x *check.Attr) compiled {
 		b := base(e)
 		switch {
 		case b.kind == nowhere:
-			return numberOf(x.Attr.Default)
-		case b.kind < leading, e.g.Object(b.obj).Type != x.Attr.Type:
+			return numberOf(x.Attrs[0].Default)
+		case b.kind < leading:
 			return fact{}
 		}
-		return factOf(e.attr(attrKey{int32(x.Attr.Index), b.obj}))
+		for _, a := range x.Attrs {
+			if e.g.Object(b.obj).Type == a.Type {
+				return factOf(e.attr(attrKey{int32(a.Index), b.obj}))
+			}
+		}
+		return fact{}
 	}
 }
 

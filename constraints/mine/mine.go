@@ -286,6 +286,7 @@ func (m *mining) candidates(base *trial) (out []*candidate) {
 		mk.lengthsOf(m.portraits)
 		mk.references(m.portraits, m.globals)
 		mk.sumsOfAll(m.portraits, counters)
+		mk.sumsOfThose(m.portraits)
 		out = append(out, mk.out...)
 		m.said = append(m.said, mk.long...)
 	}

@@ -7,7 +7,7 @@ import (
 	"mgtrace/mgpp"
 )
 
-// Numbers that sum up another one: of all nodes of a type, or of those of a list.
+// Numbers that sum up another one: of all nodes of a type, of those that have a pointer to the node, or of those of a list.
 
 // whole is what a number's nodes had in all, at a time that was looked at.
 type whole struct {
@@ -57,6 +57,32 @@ func (m *maker) sumsOfAll(others []*portrait, statics []counter) {
 				if o.name() == m.name && sumsUp(s.all, g.all) {
 					c := m.say("sum all "+s.path+" "+g.name, fmt.Sprintf("%s is the sum of %s of all %s", s.path, g.name, m.name), fmt.Sprintf("%s == %s;", s.path, sum))
 					c.left, c.right, c.holds, c.need = s.path, sum, relations["=="], 3
+				}
+			}
+		}
+	}
+}
+
+// sumsOfThose: a number is the sum of one of the nodes that have a pointer to its node, several at a time, as an account's balance that of its
+// bookings. Of the only node of its type sumsOfAll says that.
+func (m *maker) sumsOfThose(others []*portrait) {
+	if m.alone || len(m.fields) > maxSummed {
+		return
+	}
+	for _, o := range others {
+		if o.typ.Array || o.name() == m.name || len(o.fields) > maxSummed {
+			continue
+		}
+		for _, l := range o.links {
+			if l.array || !l.shared || !l.leadsTo(m.name) {
+				continue
+			}
+			for _, f := range m.fields {
+				for _, g := range o.fields {
+					if f.counts() && integer(g.typ) && len(f.values) > 2 && len(g.values) > 1 && g.min >= 0 && g.max <= f.max {
+						m.compare(fmt.Sprintf("sum those %s %s %s %s", f.name, o.name(), l.name, g.name), fmt.Sprintf("%s is the sum of %s of the %s with %s to this one", f.name, g.name, o.name(), l.name), "", "X."+f.name, "==",
+							fmt.Sprintf("SUM(%s Y: Y.%s == X ? Y.%s : 0)", o.name(), l.name, g.name), 0).because("lower " + f.name)
+					}
 				}
 			}
 		}

@@ -107,3 +107,34 @@ func TestTallies(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// TestSumsOfThose: numbers of the nodes that have a pointer to one node, several at a time; a pointer that leads to nodes of two types, or never to
+// one from several, says nothing, nor does a number that is always the same or larger than the sum.
+func TestSumsOfThose(t *testing.T) {
+	number := func(name string, values ...int64) *field {
+		f := &field{name: name, typ: &types.Type{Kind: types.Int, Size: 4}, values: map[int64]int{}}
+		for _, v := range values {
+			f.values[v]++
+			f.min, f.max = min(f.min, v), max(f.max, v)
+		}
+		return f
+	}
+	item := &portrait{typ: &check.NodeType{Name: "item"}, fields: []*field{number("total", 0, 4, 9), number("id", 7)}}
+	stack := &portrait{typ: &check.NodeType{Name: "stack"}, fields: []*field{number("count", 0, 4, 5), number("limit", 3), number("value", 1, 80)}}
+	for _, c := range []struct {
+		name string
+		link link
+		want int
+	}{
+		{"several", link{name: "of", edge: true, shared: true, to: map[string]int{"item": 5}}, 1},
+		{"one each", link{name: "of", edge: true, to: map[string]int{"item": 5}}, 0},
+		{"others too", link{name: "of", edge: true, shared: true, to: map[string]int{"item": 5, "stack": 2}}, 0},
+	} {
+		stack.links = []*link{&c.link}
+		m := newMaker(item)
+		m.sumsOfThose([]*portrait{item, stack})
+		if len(m.out) != c.want || c.want > 0 && m.out[0].Text != "item X;  X.total == SUM(stack Y: Y.of == X ? Y.count : 0);" {
+			t.Errorf("%s: %d candidates, want %d", c.name, len(m.out), c.want)
+		}
+	}
+}

@@ -298,6 +298,9 @@ func (p *parser) postfix(x Expr) Expr {
 			name := p.fieldName("the name of a field or attribute")
 			s := &Select{At: At{x.Where()}, X: x, Name: name.Name, NamePos: name.Pos}
 			if p.tok().is("(") {
+				if p.peek(1).is(")") {
+					p.fail(p.tok().pos, "functions of the program are not called here; how many elements a container has is its COUNT: X.kids.COUNT")
+				}
 				s.Fields = p.fieldList()
 			}
 			x = s

@@ -26,7 +26,7 @@ func TestCalls(t *testing.T) {
 	c, s := newCalls(), eval.NewSchedule(&check.Spec{}, prog)
 	event := func(kind trace.Kind, thread trace.ThreadID, aux uint64, sp trace.Addr, now mgpp.Timestamp) {
 		s.Event(&trace.Event{Kind: kind, Thread: thread, Aux: aux, SP: sp}, now)
-		c.note(thread, s.Outermost(thread), nil, now)
+		c.note(thread, s.Outermost(thread), 0, nil, now)
 	}
 	event(trace.KindCall, 1, 1, 80, 10)
 	event(trace.KindCall, 1, 1, 70, 12) // recursion is one call
@@ -215,8 +215,8 @@ func TestAudit(t *testing.T) {
 func TestIdleCalls(t *testing.T) {
 	c := newCalls()
 	call := func(n int, from, to mgpp.Timestamp) {
-		c.note(1, &eval.Activation{Function: "f", Thread: 1, Call: n}, []uint64{uint64(n)}, from)
-		c.note(1, nil, nil, to)
+		c.note(1, &eval.Activation{Function: "f", Thread: 1, Call: n}, 0, []uint64{uint64(n)}, from)
+		c.note(1, nil, 0, nil, to)
 	}
 	call(1, 5, 5)
 	call(2, 5, 5)
@@ -225,7 +225,7 @@ func TestIdleCalls(t *testing.T) {
 	call(5, 14, 20)
 	call(6, 20, 20)
 	call(7, 22, 22)
-	c.note(2, &eval.Activation{Function: "g", Thread: 2, Call: 1}, nil, 30)
+	c.note(2, &eval.Activation{Function: "g", Thread: 2, Call: 1}, 0, nil, 30)
 	call(8, 31, 31) // the other is still open
 	if c.log.len() != 3 {
 		t.Errorf("%d calls are kept, want 3", c.log.len())
@@ -240,5 +240,21 @@ func TestIdleCalls(t *testing.T) {
 	}
 	if d := cmp.Diff([]uint64{5}, c.argsOf(15)); d != "" {
 		t.Error(d)
+	}
+}
+
+// Of two functions of one name it is known which was called.
+func TestCallsOfOneName(t *testing.T) {
+	c := newCalls()
+	for i, entry := range []trace.Addr{0x1000, 0x2000, 0x2000, 0x1000, 0} {
+		from := mgpp.Timestamp(10 * i)
+		c.note(1, &eval.Activation{Function: "Node::~Node()", Thread: 1, Call: i + 1}, entry, []uint64{1}, from)
+		c.note(1, nil, 0, nil, from+5)
+		if k, ok := c.during(from + 5); !ok || k.begins != entry || k.Function != "Node::~Node()" {
+			t.Errorf("call %d is of %s at %#x, want %#x", i+1, k.Function, k.begins, entry)
+		}
+	}
+	if n := len(c.log.funcs); n != 3 {
+		t.Errorf("%d functions, want 3", n)
 	}
 }

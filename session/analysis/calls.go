@@ -38,8 +38,14 @@ type callLog struct {
 	pieces [][]logged // of callPiece each, but for the last
 	args   [][]uint64 // of argsPiece each
 	used   uint32     // of args
-	names  []string   // of functions
-	nameOf map[string]uint32
+	funcs  []called
+	number map[called]uint32 // of funcs
+}
+
+// called is a function that was called. Several may have one name, as a destructor that frees its object as well, and one that does not.
+type called struct {
+	name   string
+	begins trace.Addr // where: its entry, or the first instruction of the inlined instance; 0: it is not known
 }
 
 // logged is a call as the log has it: with no pointers, and small.
@@ -47,7 +53,7 @@ type logged struct {
 	wall            int64
 	since, from, to uint32 // of these there are no more operations in a history
 	args            uint32 // where they are
-	name            uint32
+	function        uint32
 	call            uint32
 	passed          uint32 // what its arguments lead to on the stack: passed.record
 	thread          trace.ThreadID
@@ -71,8 +77,8 @@ func (l *callLog) logged(i int) *logged { return &l.pieces[i/callPiece][i%callPi
 // at returns a call. Its arguments are the log's.
 func (l *callLog) at(i int) (c call) {
 	k := l.logged(i)
-	c.Activation = eval.Activation{Function: l.names[k.name], Thread: k.thread, Since: mgpp.Timestamp(k.since), Call: int(k.call), Wall: k.wall}
-	c.from, c.to, c.passed = mgpp.Timestamp(k.from), mgpp.Timestamp(k.to), k.passed
+	c.Activation = eval.Activation{Function: l.funcs[k.function].name, Thread: k.thread, Since: mgpp.Timestamp(k.since), Call: int(k.call), Wall: k.wall}
+	c.from, c.to, c.passed, c.begins = mgpp.Timestamp(k.from), mgpp.Timestamp(k.to), k.passed, l.funcs[k.function].begins
 	if k.n > 0 {
 		at := k.args % argsPiece
 		c.args = l.args[k.args/argsPiece][at : at+uint32(k.n) : at+uint32(k.n)]
@@ -81,15 +87,15 @@ func (l *callLog) at(i int) (c call) {
 }
 
 // add appends a call that begins.
-func (l *callLog) add(a *eval.Activation, from mgpp.Timestamp, args []uint64, passed uint32) {
+func (l *callLog) add(a *eval.Activation, begins trace.Addr, from mgpp.Timestamp, args []uint64, passed uint32) {
 	if l.len()%callPiece == 0 {
 		l.pieces = append(l.pieces, make([]logged, 0, callPiece))
 	}
 	last := &l.pieces[len(l.pieces)-1]
-	at, name := l.keep(args), l.name(a.Function)
+	at, function := l.keep(args), l.function(called{a.Function, begins})
 	*last = append(*last, logged{})
 	x := &(*last)[len(*last)-1] // filled where it lies: a copy of what has just been written takes longer
-	x.wall, x.since, x.from, x.args, x.name = a.Wall, uint32(a.Since), uint32(from), at, name
+	x.wall, x.since, x.from, x.args, x.function = a.Wall, uint32(a.Since), uint32(from), at, function
 	x.call, x.passed, x.thread, x.n = uint32(a.Call), passed, a.Thread, uint8(len(args))
 }
 
@@ -110,18 +116,18 @@ func (l *callLog) keep(args []uint64) (at uint32) {
 	return at
 }
 
-// name numbers the name of a function.
-func (l *callLog) name(s string) uint32 {
+// function numbers a function.
+func (l *callLog) function(f called) uint32 {
 	if n := len(l.pieces); n > 0 && len(l.pieces[n-1]) > 0 {
-		if last := l.logged(l.len() - 1).name; l.names[last] == s {
+		if last := l.logged(l.len() - 1).function; l.funcs[last] == f {
 			return last
 		}
 	}
-	i, ok := l.nameOf[s]
+	i, ok := l.number[f]
 	if !ok {
-		i = uint32(len(l.names))
-		l.names = append(l.names, s)
-		l.nameOf[s] = i
+		i = uint32(len(l.funcs))
+		l.funcs = append(l.funcs, f)
+		l.number[f] = i
 	}
 	return i
 }
@@ -140,15 +146,16 @@ type call struct {
 	from, to mgpp.Timestamp // operations in (from, to]; to 0: still open
 	args     []uint64       // its integer arguments; nil: not known
 	passed   uint32         // what they lead to on the stack: passed.objects
+	begins   trace.Addr     // where the function does, as called.begins
 }
 
 func newCalls() *calls {
-	return &calls{log: callLog{nameOf: map[string]uint32{}}}
+	return &calls{log: callLog{number: map[called]uint32{}}}
 }
 
 // note takes note of the outermost call that a thread is in at time now; nil: it is in none. The
-// arguments are those of a call that begins now.
-func (c *calls) note(thread trace.ThreadID, outermost *eval.Activation, args []uint64, now mgpp.Timestamp) {
+// arguments are those of a call that begins now, and so is where its function begins.
+func (c *calls) note(thread trace.ThreadID, outermost *eval.Activation, begins trace.Addr, args []uint64, now mgpp.Timestamp) {
 	o := c.open.Of(thread)
 	if o.is {
 		if outermost != nil && o.order == outermost.Order() {
@@ -166,7 +173,7 @@ func (c *calls) note(thread trace.ThreadID, outermost *eval.Activation, args []u
 	}
 	if outermost != nil {
 		o.is, o.order, o.index = true, outermost.Order(), c.log.len()
-		c.log.add(outermost, now, args, c.passed.take(thread))
+		c.log.add(outermost, begins, now, args, c.passed.take(thread))
 		return
 	}
 	c.passed.drop(thread)
@@ -279,7 +286,7 @@ func (c *calls) argsOf(t mgpp.Timestamp) []uint64 {
 // function names the watched function during whose call operation t was done, "" if none.
 func (c *calls) function(t mgpp.Timestamp) string {
 	if i := c.find(t); i >= 0 {
-		return c.log.names[c.log.logged(i).name]
+		return c.log.funcs[c.log.logged(i).function].name
 	}
 	return ""
 }

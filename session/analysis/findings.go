@@ -414,14 +414,26 @@ func (a *Analysis) ledTo(thread trace.ThreadID, t mgpp.Timestamp, pc trace.Addr)
 	return slices.Concat(stack, calls, a.callers.Around(entry, at, calls))
 }
 
-// openAt is the call of a watched function that was open in a thread, and the function's entry.
+// openAt is the call of a watched function that was open in a thread, and the function's entry; of an inlined one that of the function in which
+// it is.
 func (a *Analysis) openAt(thread trace.ThreadID, t mgpp.Timestamp) (k call, entry trace.Addr, ok bool) {
 	if k, ok = a.calls.ofThread(thread, t); !ok {
 		return k, 0, false
 	}
 	a.callGraph()
-	entry, ok = a.Symbols.Entry(k.Function)
+	if entry, ok = a.Symbols.Begin(k.begins); !ok {
+		entry, ok = a.Symbols.Entry(k.Function)
+	}
 	return k, entry, ok
+}
+
+// entryOf is where the function begins that was called, by its name if nothing else tells, and if one function alone has that; of an inlined one
+// where the function's own copy does.
+func (a *Analysis) entryOf(k *call) (entry trace.Addr, ok bool) {
+	if at, known := a.Symbols.Begin(k.begins); known && at == k.begins {
+		return at, true
+	}
+	return a.Symbols.Entry(k.Function)
 }
 
 // callGraph has the calls of the program.
@@ -468,6 +480,9 @@ func (a *Analysis) ranAmong(k call, t mgpp.Timestamp, entry, pc trace.Addr, aske
 	}
 	var ran [][]trace.Addr
 	at, start := -1, callers.Start{Begins: t-min(t, maxAmong) <= k.from}
+	if start.Begins && k.begins != 0 && k.begins != entry { // inlined there
+		start = callers.Start{Stack: []trace.Addr{k.begins + 1}}
+	}
 	for u := max(k.from, t-min(t, maxAmong)) + 1; u <= min(to, t+maxAmong); u++ {
 		op := a.Hist.Op(u)
 		if op.Thread != k.Thread || op.PC == 0 {
@@ -594,12 +609,16 @@ func (a *Analysis) calledFrom(stack []trace.Addr) []report.Place {
 }
 
 // ownCalls are the calls that are shown of those that led to a statement, innermost first. Where the program's own allocator or
-// destructor is called by a container of a library, as many frames lie in the library's headers, which nobody asks for.
+// destructor is called by a container of a library, as many frames lie in the library's headers, which nobody asks for. Nor for both of the
+// functions that a virtual destructor is, one of which calls the other and frees the object.
 func ownCalls(frames []objfile.Frame) []report.Place {
 	own := slices.DeleteFunc(slices.Clone(frames), func(f objfile.Frame) bool { return objfile.SystemHeader(f.File) })
 	if len(own) == 0 {
 		own = frames
 	}
+	own = slices.CompactFunc(own, func(f, by objfile.Frame) bool {
+		return strings.Contains(f.Function, "::~") && f.Function == by.Function && f.File == by.File && f.Line == by.Line
+	})
 	return PlacesOf(own[:min(len(own), maxCallers)])
 }
 

@@ -19,16 +19,17 @@ type openCalls struct {
 }
 
 type innerCall struct {
-	order uint64 // eval.Activation.Order
-	from  mgpp.Timestamp
-	args  []uint64
+	order  uint64     // eval.Activation.Order
+	begins trace.Addr // call.begins
+	from   mgpp.Timestamp
+	args   []uint64
 }
 
 // maxInner bounds the calls that are kept of a thread: a recursion may be deep.
 const maxInner = 64
 
-// note takes note of the innermost call that a thread is in at time now, with the arguments of one that begins now; nil: it is in none.
-func (c *innerCalls) note(thread trace.ThreadID, innermost *eval.Activation, args []uint64, now mgpp.Timestamp) {
+// note takes note of the innermost call that a thread is in at time now, with the arguments of one that begins now, and where its function begins; nil: it is in none.
+func (c *innerCalls) note(thread trace.ThreadID, innermost *eval.Activation, begins trace.Addr, args []uint64, now mgpp.Timestamp) {
 	o := c.open.Of(thread)
 	if innermost == nil {
 		o.list = o.list[:0]
@@ -43,7 +44,7 @@ func (c *innerCalls) note(thread trace.ThreadID, innermost *eval.Activation, arg
 	}
 	o.list = slices.Grow(o.list, 1)[:n+1]
 	x := &o.list[n]
-	x.order, x.from, x.args = innermost.Order(), now, append(x.args[:0], args...)
+	x.order, x.begins, x.from, x.args = innermost.Order(), begins, now, append(x.args[:0], args...)
 }
 
 // returning is the call whose return a C-point is, before that is noted; innermost is the one around it. Without arguments: they are not known.
@@ -57,6 +58,6 @@ func (c *innerCalls) returning(p *eval.CPoint, innermost *eval.Activation, now m
 		return k
 	}
 	k.Function, k.Thread, k.Since, k.Call = p.Function, p.Thread, open[i].from, p.Call
-	k.from, k.to, k.args = open[i].from, now, slices.Clone(open[i].args)
+	k.begins, k.from, k.to, k.args = open[i].begins, open[i].from, now, slices.Clone(open[i].args)
 	return k
 }

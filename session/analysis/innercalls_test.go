@@ -46,7 +46,7 @@ func TestInnerCalls(t *testing.T) {
 		if !slices.Equal(got, x.want) {
 			t.Errorf("step %d: %v, want %v", i, got, x.want)
 		}
-		c.note(1, s.Innermost(1), ev.Args, mgpp.Timestamp(i))
+		c.note(1, s.Innermost(1), 0, ev.Args, mgpp.Timestamp(i))
 	}
 }
 
@@ -59,7 +59,7 @@ func TestInnerCallsDeep(t *testing.T) {
 	for i := range uint64(depth) {
 		ev := trace.Event{Kind: trace.KindCall, Aux: 1, SP: trace.Addr(10000 - i), Thread: 1}
 		s.Event(&ev, 0)
-		c.note(1, s.Innermost(1), []uint64{i}, mgpp.Timestamp(i))
+		c.note(1, s.Innermost(1), 0, []uint64{i}, mgpp.Timestamp(i))
 	}
 	for i := uint64(depth - 1); i > 0; i-- {
 		ev := trace.Event{Kind: trace.KindReturn, Aux: 1, SP: trace.Addr(10000 - i), Thread: 1}
@@ -69,6 +69,6 @@ func TestInnerCallsDeep(t *testing.T) {
 				t.Errorf("call %d: %v", i, k.args)
 			}
 		}
-		c.note(1, s.Innermost(1), nil, depth)
+		c.note(1, s.Innermost(1), 0, nil, depth)
 	}
 }

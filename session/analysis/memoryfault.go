@@ -58,6 +58,14 @@ func (a *Analysis) blame(c *report.CPoint, f *eval.MemoryFault) {
 			slices.Reverse(c.Suspects)
 		}
 	}
+	if copied, ok := a.sharedBy(f); ok {
+		copied.Contributes = s.Contributes
+		at := len(c.Suspects)
+		if other.Path == s.Path && other.Line == s.Line {
+			at = 0 // a destructor, as of two objects: what it does is right
+		}
+		c.Suspects = slices.Insert(c.Suspects, at, copied)
+	}
 	if before, ok := a.freedEarlier(f); ok {
 		before.Contributes = s.Contributes
 		c.Suspects = slices.DeleteFunc(c.Suspects, func(o report.Suspect) bool { return o.Path == before.Path && o.Line == before.Line && o.Line > 0 })
@@ -272,6 +280,41 @@ const maxBefore = 4
 
 func inBlock(n *mgpp.Node, addr trace.Addr) bool {
 	return addr >= n.Start && addr < n.Start+trace.Addr(n.Size)
+}
+
+// sharedBy is the store of a second pointer to a block that was freed twice, where two led to it, and no more, when it was freed first, from the
+// same place in two blocks of one size: as of an object and a copy of it that does not copy what the object owns.
+func (a *Analysis) sharedBy(f *eval.MemoryFault) (s report.Suspect, ok bool) {
+	n := a.Hist.Node(f.Node)
+	if f.Kind != "double free" || n.Death == 0 || n.Death > f.Time {
+		return s, false
+	}
+	type pointer struct {
+		stored mgpp.Timestamp
+		in     mgpp.Node
+		offset trace.Addr
+	}
+	v := a.Hist.At(n.Death - 1)
+	var to []pointer
+	var op mgpp.Brief
+	for t := n.Death - 1; t > n.Birth && n.Death-t < maxScanned && len(to) <= 2; t-- {
+		if a.Hist.Brief(t, &op); op.Kind != mgpp.OpStore || op.Size != 8 || !op.Valued || op.Value != uint64(n.Start) {
+			continue
+		}
+		if id, live := v.NodeAt(op.Addr); live && a.Hist.LastWrite(op.Addr, 8, n.Death-1) == t {
+			in := a.Hist.Node(id)
+			to = append(to, pointer{t, in, op.Addr - in.Start})
+		}
+	}
+	if len(to) != 2 || to[0].in.Start == to[1].in.Start || to[0].in.Size != to[1].in.Size || to[0].offset != to[1].offset || a.Hist.Op(to[0].stored).PC == 0 {
+		return s, false
+	}
+	what := "it stored a second pointer to the block, which was freed twice"
+	s = a.accomplice(to[0].stored, what)
+	s.Also = []string{"the other pointer was stored at " + a.Symbols.Place(a.Hist.Op(to[1].stored).PC)}
+	s.Evidence = append(s.Evidence, s.Also...)
+	s.Why = report.Sentence(what)
+	return s, true
 }
 
 // linkedAgain is the first operation soon after a time that stored, elsewhere, a pointer to a

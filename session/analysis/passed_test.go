@@ -79,7 +79,7 @@ func TestPassedIdle(t *testing.T) {
 	begin := func(thread trace.ThreadID, word uint64, now mgpp.Timestamp) {
 		c.passed.note(&trace.Event{Kind: trace.KindPassed, Thread: thread, Addr: 0x7000, Data: binary.LittleEndian.AppendUint64(nil, word)})
 		calls++
-		c.note(thread, &eval.Activation{Function: "f", Thread: thread, Call: calls}, nil, now)
+		c.note(thread, &eval.Activation{Function: "f", Thread: thread, Call: calls}, 0, nil, now)
 	}
 	has := func(number uint32, want uint64) {
 		t.Helper()
@@ -88,12 +88,12 @@ func TestPassedIdle(t *testing.T) {
 		}
 	}
 	begin(1, 1, 1)
-	c.note(1, nil, nil, 2) // it did something
+	c.note(1, nil, 0, nil, 2) // it did something
 	used := c.passed.used
 	for i := range uint64(100) {
 		begin(1, 2+i%3/2, 2)
 		has(c.log.at(1).passed, 2+i%3/2)
-		c.note(1, nil, nil, 2)
+		c.note(1, nil, 0, nil, 2)
 	}
 	if c.passed.used != used || c.log.len() != 1 {
 		t.Errorf("%d words and %d calls are kept, want %d and 1", c.passed.used, c.log.len(), used)
@@ -102,15 +102,15 @@ func TestPassedIdle(t *testing.T) {
 
 	begin(1, 4, 2)
 	copied := c.current(1)
-	c.note(1, nil, nil, 2)
+	c.note(1, nil, 0, nil, 2)
 	begin(1, 5, 2)
 	has(copied.passed, 4)
 	begin(2, 5, 2) // the same, of another thread
-	c.note(2, nil, nil, 2)
+	c.note(2, nil, 0, nil, 2)
 	begin(2, 6, 2)
 	has(c.log.at(1).passed, 5)
 	has(c.log.at(2).passed, 6)
-	c.note(1, nil, nil, 3) // not the newest
+	c.note(1, nil, 0, nil, 3) // not the newest
 	begin(1, 7, 3)
 	has(c.log.at(1).passed, 5)
 	has(c.log.at(2).passed, 6)
@@ -148,11 +148,11 @@ func TestBegun(t *testing.T) {
 	tell(2, trace.RegsAddr, 4) // of another thread
 	tell(1, 0x7000, 3)         // what an argument leads to
 	tell(1, trace.RegsAddr, 5, 6)
-	c.note(1, outer, nil, 1)
+	c.note(1, outer, 0, nil, 1)
 	tell(1, trace.RegsAddr, 7, 8)
-	c.note(1, outer, nil, 1) // another one began within it
-	c.note(1, nil, nil, 2)
-	c.note(1, &eval.Activation{Function: "g", Thread: 1, Call: 2}, []uint64{1}, 2)
+	c.note(1, outer, 0, nil, 1) // another one began within it
+	c.note(1, nil, 0, nil, 2)
+	c.note(1, &eval.Activation{Function: "g", Thread: 1, Call: 2}, 0, []uint64{1}, 2)
 	for i, want := range [][]uint64{{5, 6}, nil} {
 		objects, _, got := c.passed.objects(c.log.at(i).passed)
 		if !cmp.Equal(got, want) || len(objects) > 0 != (i == 0) {

@@ -458,7 +458,7 @@ func (a *Analysis) callsOf(k *call, now mgpp.Timestamp) (out []rerun.Call) {
 			out = append(out, in)
 		}
 	}
-	entry, ok := a.Symbols.Entry(k.Function)
+	entry, ok := a.entryOf(k)
 	if c.Entry = entry; ok && len(k.args) == 0 {
 		c.Unknown, ok = a.parameters(entry, k.from, given)
 	}
