@@ -197,6 +197,9 @@ func (a *Analysis) edit(s *rerun.Edited, at mgpp.Timestamp) string {
 		}
 		return "with another variable in place of one that it reads"
 	case replay.Number:
+		if s.Was != 0 {
+			return "with " + a.part(s.Is, at) + " in place of " + a.part(s.Was, at)
+		}
 		if by := int64(s.By); by < 0 {
 			return fmt.Sprintf("with a number that is less by %d", -by)
 		}
@@ -243,6 +246,17 @@ func (a *Analysis) path(addr uint64, at mgpp.Timestamp) string {
 	return describe.Join(a.Graph.Name(c.Obj), c.Path)
 }
 
+// part is the structure in a node that begins at an address, of several of its type.
+func (a *Analysis) part(addr uint64, at mgpp.Timestamp) string {
+	c, ok := locatorCells{a.Graph}.Cell(trace.Addr(addr), a.Hist.At(at))
+	if !ok {
+		return a.numberAt(addr, at)
+	}
+	obj := a.Graph.Object(c.Obj)
+	p, _ := obj.Type.Layout.Siblings(int64(trace.Addr(addr) - obj.Addr))
+	return describe.Join(a.Graph.Name(c.Obj), p.Path)
+}
+
 // field is what lies at an address in a node, and what may be meant instead.
 func (a *Analysis) field(addr trace.Addr, at mgpp.Timestamp) (f rerun.Field, ok bool) {
 	cells, v := locatorCells{a.Graph}, a.Hist.At(at)
@@ -266,6 +280,12 @@ func (a *Analysis) field(addr trace.Addr, at mgpp.Timestamp) (f rerun.Field, ok 
 	}
 	for _, at := range a.variablesLike(o) {
 		f.Like = append(f.Like, uint64(at)+uint64(addr-c.Addr))
+	}
+	if obj := a.Graph.Object(o); obj.Type != nil && obj.Type.Layout != nil {
+		_, heads := obj.Type.Layout.Siblings(int64(addr - obj.Addr))
+		for _, h := range heads {
+			f.Heads = append(f.Heads, uint64(obj.Addr)+uint64(h.Offset))
+		}
 	}
 	return f, true
 }
