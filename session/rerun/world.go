@@ -106,14 +106,19 @@ func (w *world) readImage(addr uint64, data []byte, known []bool) int {
 	if !ok || im.Obj == nil {
 		return 0
 	}
-	k := min(uint64(len(data)), uint64(im.Hi)-addr, 8-addr&7) // behind it may lie an object that is recorded
+	k := min(uint64(len(data)), uint64(im.Hi)-addr, 8-addr&7)
+	for i := range k { // behind it may lie an object that is recorded
+		if _, ok := w.view.NodeAt(trace.Addr(addr + i)); ok {
+			k = i
+			break
+		}
+	}
 	copy(data[:k], im.Obj.Code(addr-uint64(im.Bias), int(k)))
 	for i := range k {
 		known[i] = true
 	}
-	for i := uint64(0); w.flags != nil && i < k && !(w.unset && !w.set && !w.noting); i += 4 {
-		n := uint64(w.flags(trace.Addr(addr + i)))
-		if n == 0 || i+n > k {
+	for i, n := uint64(0), uint64(0); w.flags != nil && i < k && !(w.unset && !w.set && !w.noting); i += max(n, 1) {
+		if n = uint64(w.flags(trace.Addr(addr + i))); n == 0 || i+n > k {
 			continue
 		}
 		if w.noting && len(w.numbers) < maxNumbers && !slices.Contains(w.numbers, addr+i) {
