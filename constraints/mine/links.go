@@ -130,17 +130,25 @@ func (m *maker) siblings(s shape) {
 // waysBack makes the candidates about pointers to the pointer that leads to this node, as the
 // tqe_prev and le_prev of sys/queue.h and the pprev of Linux's hlist are. That pointer may lie
 // in a head that is not recorded: then it holds of what a link leads to.
-func (m *maker) waysBack() {
+func (m *maker) waysBack(others []*portrait) {
 	if m.typ.Layout == nil {
 		return
 	}
 	for _, s := range m.typ.Layout.Scalars() {
-		if s.Type == nil || s.Type.Kind != types.Pointer || !s.Type.Elem.IsPointerTo() || !sameStruct(s.Type.Elem.Elem, m.typ.Layout) || strings.Contains(s.Path, "[") {
+		if s.Type == nil || s.Type.Kind != types.Pointer || !s.Type.Elem.IsPointerTo() || strings.Contains(s.Path, "[") {
+			continue
+		}
+		entry := s.Path[:strings.LastIndexByte(s.Path, '.')+1] // the structure that both links are in
+		in := m.typ.Layout
+		if at, err := in.Find(strings.TrimSuffix(entry, ".")); entry != "" && err == nil {
+			in = at.Type
+		}
+		if to := s.Type.Elem.Elem; !sameStruct(to, m.typ.Layout) && !sameStruct(to, in) {
+			m.ways(s.Path, to, others)
 			continue
 		}
 		all := "way " + s.Path
 		m.add(all, s.Path+" leads to the pointer that leads here", fmt.Sprintf("X.%s[0] == X", s.Path))
-		entry := s.Path[:strings.LastIndexByte(s.Path, '.')+1] // the structure that both links are in
 		for _, p := range m.own() {
 			if !p.array && strings.HasPrefix(p.name, entry) {
 				m.add(all+" "+p.name, fmt.Sprintf("the %s of what %s leads to leads to the pointer that leads there", s.Path, p.name),
@@ -148,6 +156,14 @@ func (m *maker) waysBack() {
 			}
 		}
 	}
+}
+
+// ways makes the candidates about a pointer to a pointer to nodes of another type: to the last of their list, where the next one goes.
+func (m *maker) ways(path string, to *types.Type, others []*portrait) {
+	if !slices.ContainsFunc(others, func(o *portrait) bool { return sameStruct(to, o.typ.Layout) }) {
+		return
+	}
+	m.add("end "+path, fmt.Sprintf("the pointer to which %s leads is NULL", path), fmt.Sprintf("X.%s[0] == NULL", path)).atEnd(5)
 }
 
 // members makes the candidates about structures in a node that link to their own kind, as the
@@ -251,7 +267,7 @@ func (m *maker) across(others []*portrait) {
 			}
 			for _, g := range o.fields {
 				for _, f := range m.fields {
-					if f.typ.Kind == g.typ.Kind && len(f.values) > 1 && len(g.values) > 1 {
+					if (f.typ.Kind == g.typ.Kind || integer(f.typ) && integer(g.typ)) && len(f.values) > 1 && len(g.values) > 1 {
 						m.compare("copy "+f.name+" "+l.name+"."+g.name, fmt.Sprintf("%s is the %s of its %s", f.name, g.name, l.name),
 							fmt.Sprintf("X.%s != NULL", l.name), "X."+f.name, "==", fmt.Sprintf("X.%s.%s", l.name, g.name), 0)
 					}
