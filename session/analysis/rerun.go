@@ -507,7 +507,7 @@ func (a *Analysis) parameters(entry trace.Addr, at mgpp.Timestamp, given map[str
 
 // program is what a call is executed again on.
 func (a *Analysis) program(like *rerun.Rerun) rerun.Program {
-	return rerun.Program{Spec: a.spec, History: a.Hist, Model: a.model(), Typing: a.Typing, Symbols: a.Symbols, Bias: a.Bias(), Pointers: a.pointers, Flags: a.flags, Field: a.field, Like: like}
+	return rerun.Program{Spec: a.spec, History: a.Hist, Model: a.model(), Typing: a.Typing, Symbols: a.Symbols, Bias: a.Bias(), Pointers: a.pointers, Flags: a.flags, Variable: a.writable, Field: a.field, Like: like}
 }
 
 // ended is the call in which the program died, to be executed up to there.
@@ -584,6 +584,20 @@ func (a *Analysis) flags(addr trace.Addr) int {
 		return 0
 	}
 	return int(t.Size)
+}
+
+// writable is the name of the program's variable in static memory at an address to which it may write, "" if there is none.
+func (a *Analysis) writable(addr trace.Addr) string {
+	im, ok := a.Symbols.Image(addr)
+	if !ok || im.Obj == nil || !im.Traced {
+		return ""
+	}
+	at := uint64(addr - im.Bias)
+	v, ok := im.Obj.GlobalAt(at)
+	if !ok || !slices.ContainsFunc(im.Obj.WritableSegments(), func(w [2]uint64) bool { return w[0] <= at && at < w[1] }) {
+		return ""
+	}
+	return v.Name
 }
 
 // variable is the type of the program's variable in static memory that begins at an address, nil if none does.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"strings"
 
 	"mgtrace/constraints/check"
 	"mgtrace/constraints/eval"
@@ -29,6 +30,8 @@ type Program struct {
 	Pointers func(trace.Addr, mgpp.Timestamp) []uint64
 	// Flags is the size of an integer variable in static memory that begins at an address, 0 if none does.
 	Flags func(trace.Addr) int
+	// Variable is the name of the variable in static memory at an address that the program may write to, "" if there is none. It may be nil.
+	Variable func(trace.Addr) string
 	// Field is what lies at an address at a time, if it is in a node.
 	Field func(trace.Addr, mgpp.Timestamp) (Field, bool)
 	// Like is another call, whose code need not be decoded again; may be nil. Of one that has another no experiments are made but Holds.
@@ -175,7 +178,10 @@ func (r *Rerun) reproduce(was []replay.Effect) error {
 			break
 		}
 		r.floats = []uint64{v}
-		r.execute(r.world(), was)
+		w := r.world()
+		w.noting = true
+		r.execute(w, was)
+		w.noting = false
 	}
 	if call.Over && r.was.Err != nil || r.matched == nil || call.Died != 0 && !r.dies() {
 		return r.unlike()
@@ -228,9 +234,31 @@ func (r *Rerun) unlike() error {
 	case r.was.Guessed > 0 && r.call.Begun != nil:
 		return errFrame
 	case r.was.Guessed > 0:
-		return errUnknown
+		return r.telling(errUnknown)
 	}
-	return errOther
+	return r.telling(errOther)
+}
+
+// maxNamed bounds the variables that are named.
+const maxNamed = 8
+
+// telling adds which variables in static memory the call has read that are not recorded, which declaring them changes.
+func (r *Rerun) telling(err error) error {
+	var names []string
+	for _, at := range r.in.statics {
+		for a := at; r.p.Variable != nil && a < at+8 && len(names) < maxNamed; a++ {
+			if _, recorded := r.in.view.NodeAt(a); recorded {
+				break
+			}
+			if name := r.p.Variable(a); name != "" && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return err
+	}
+	return fmt.Errorf("%w; with `global %s;` it is known what lies there", err, strings.Join(names, ", "))
 }
 
 // recorded is what the call did as it was recorded; the error says why that is more than can be executed again.
