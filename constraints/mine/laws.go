@@ -17,6 +17,7 @@ func (m *maker) laws(s shape, globals []global, others []*portrait) {
 	m.degrees(s)
 	m.heights(s)
 	m.members(m.typ.Layout, "", 0)
+	m.lists(others)
 	m.waysBack(others)
 	m.orders(s)
 	m.secondOrders(s)

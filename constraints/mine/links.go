@@ -209,6 +209,60 @@ func (m *maker) members(t *types.Type, path string, depth int) {
 	}
 }
 
+// lists makes the candidates about a number of two values that says in which list a node is by a structure in it: the same all along, and one of them behind a head
+// in what another node has of these.
+func (m *maker) lists(others []*portrait) {
+	for _, l := range embeddedLinks(m.typ.Layout, "", 0) {
+		next := linksToOwn(l.in)[0]
+		for _, f := range m.fields {
+			if !f.distinguishes() || strings.HasPrefix(f.name, l.path+".") {
+				continue
+			}
+			c := m.say("along "+l.path+" "+f.name, fmt.Sprintf("%s is the same all along %s.%s", f.name, l.path, next),
+				fmt.Sprintf("%s X, Y;  X.%s.%s == Y => X.%s == Y.%s;", m.name, l.path, next, f.name, f.name))
+			c.left, c.right, c.holds, c.need = "X."+f.name, "Y."+f.name, relations["=="], 2
+			for _, o := range others {
+				if o.name() == m.name || o.typ.Array {
+					continue
+				}
+				for _, h := range embeddedLinks(o.typ.Layout, "", 0) {
+					for _, v := range f.sorted() {
+						if !sameStruct(h.in, l.in) {
+							continue
+						}
+						c := m.say(fmt.Sprintf("head %s %s %s %s", o.name(), h.path, f.name, f.text(v)), fmt.Sprintf("%s.%s of a %s leads to nodes with %s %s", h.path, next, o.name(), f.name, f.text(v)),
+							fmt.Sprintf("%s H; %s X;  H.%s.%s == X => X.%s == %s;", o.name(), m.name, h.path, next, f.name, f.text(v)))
+						c.need, c.share = 8, float64(f.values[v])/float64(f.values[f.sorted()[0]]+f.values[f.sorted()[1]])
+					}
+				}
+			}
+		}
+	}
+}
+
+// inner is a structure in a node that links to its own kind.
+type inner struct {
+	path string
+	in   *types.Type
+}
+
+// embeddedLinks are those of a structure that are no elements of arrays, nor bases.
+func embeddedLinks(t *types.Type, path string, depth int) (out []inner) {
+	if t == nil || depth > maxNesting {
+		return nil
+	}
+	for _, f := range t.Members {
+		switch {
+		case f.Name == "" || f.Base || f.Type == nil || f.Type.Kind != types.Struct || internal(path+f.Name):
+		case len(linksToOwn(f.Type)) > 0:
+			out = append(out, inner{path + f.Name, f.Type})
+		default:
+			out = append(out, embeddedLinks(f.Type, path+f.Name+".", depth+1)...)
+		}
+	}
+	return out
+}
+
 // firstBase is the class that a class begins with; nil if it has no bases.
 func firstBase(t *types.Type) *types.Type {
 	for _, b := range t.Members {
