@@ -752,6 +752,7 @@ func TestStaticCount(t *testing.T) {
 	}{
 		{&types.Type{Kind: types.Int, Name: "int", Size: 4}, true},
 		{&types.Type{Kind: types.Uint, Name: "size_t", Size: 8}, true},
+		{&types.Type{Kind: types.Uint, Name: "unsigned char", Size: 1}, true},
 		{&types.Type{Kind: types.Int, Name: "char", Size: 1}, false},
 		{&types.Type{Kind: types.Bool, Name: "bool", Size: 1}, false},
 	} {

@@ -513,5 +513,5 @@ func globalOf(v check.Variable, nodes []*check.NodeType) (global, bool) {
 
 // Counts reports whether a number in static memory is of a type that counts nodes: no flag, and no character.
 func Counts(t *types.Type) bool {
-	return t != nil && (t.Kind == types.Int || t.Kind == types.Uint) && t.Size >= 4
+	return t != nil && (t.Kind == types.Int || t.Kind == types.Uint) && t.Name != "char"
 }

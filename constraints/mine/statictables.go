@@ -38,7 +38,7 @@ func IsTable(t *types.Type) bool {
 
 // CountsEach reports whether it is of a type that may count what hangs on each element of a table.
 func CountsEach(t *types.Type) bool {
-	return t != nil && t.Kind == types.Array && t.Count > 1 && Counts(t.Elem)
+	return t != nil && t.Kind == types.Array && t.Count > 1 && Counts(t.Elem) && t.Elem.Size >= 4
 }
 
 // files are the objects that the variables of each source file make that has a table of pointers to nodes, and where these lie.

@@ -91,6 +91,9 @@ func LeadingGlobals(p *symbol.Program, names []string) []check.Variable {
 	numbers = slices.DeleteFunc(numbers, func(n check.Variable) bool {
 		return !slices.ContainsFunc(out, func(v check.Variable) bool { return v.File == n.File })
 	})
+	if len(numbers) > maxNumbers { // of so many the small ones are flags and states
+		numbers = slices.DeleteFunc(numbers, func(n check.Variable) bool { return n.Type.Size < 4 })
+	}
 	if len(numbers) <= maxNumbers {
 		out = append(out, numbers...)
 	}
