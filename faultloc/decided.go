@@ -21,6 +21,10 @@ type Rerun interface {
 	// the worth is the greatest are tried first; suspected: and no others than those of which it is not Unsuspected. Asked
 	// again, it leaves out what it has tried, and tries less.
 	Edits(worth func(trace.Addr) int, suspected bool) []Experiment
+	// Added are the calls of which that is true had they been made beside those that were: Edit says which, PC behind or before which
+	// instruction, Runs whether an instruction is of the function that would be called, and Beside whether it is where the node was stored to last
+	// that it is given, and others are given to it. The best comes first.
+	Added() []Experiment
 	// Passed is the call by which an operation of this call was handed what it stored, as an argument, if it was
 	// and its function has only passed it on; not where that is an argument of this call. Or what it stored was returned to it.
 	Passed(mgpp.Timestamp) (Passing, bool)
@@ -73,6 +77,8 @@ type Experiment struct {
 	Edit    string // what the instruction would be, in words
 	Held    int    // in so many earlier calls, which left all whole, the edit would have mattered, and all would have held
 	Refuted bool   // in one of these not all would have
+	Runs    func(trace.Addr) bool
+	Beside  bool
 	// Before asks the earlier calls for Held and Refuted; nil: they were asked.
 	Before func() (held int, refuted bool)
 }
@@ -140,6 +146,9 @@ func decided(in Input, suspects []Suspect) []Suspect {
 	}
 	if in.looksFor(Edited) {
 		suspects = edited(in, r, suspects, experiments, decisions)
+	}
+	if in.looksFor(Uncalled) {
+		suspects = uncalled(in, r, suspects)
 	}
 	in.indexed(suspects)
 	return suspects

@@ -12,7 +12,7 @@ import (
 // tried is a call whose experiments have been made.
 type tried struct {
 	decisions, values []Experiment
-	edits             []Experiment
+	edits, added      []Experiment
 	asked             *int // for values
 	given             mgpp.Timestamp
 	followed          []Read
@@ -23,6 +23,9 @@ type tried struct {
 
 // Decisions implements Rerun.
 func (x tried) Decisions(bool) []Experiment { return x.decisions }
+
+// Added implements Rerun.
+func (x tried) Added() []Experiment { return x.added }
 
 // Values implements Rerun.
 func (x tried) Values() []Experiment {

@@ -18,7 +18,7 @@
 //	outdated     what was right, and then the constraints were broken without it
 //	markWhole    after what a statement did all was well once more
 //	odd          writes that went astray, frees that came too early, the place of a crash
-//	decided      the call executed again: had a condition gone the other way, or a value been another one?
+//	decided      the call executed again: had a condition gone the other way, a value been another one, or another call been made?
 //	inner        a call that went wrong again and again: judged where, up to then, a constraint always held
 //	rank         statements in order of suspicion
 //

@@ -271,6 +271,7 @@ const (
 	Passed         EvidenceKind = "passed"         // another statement stored what it computed
 	Altered        EvidenceKind = "altered"        // had it computed another value, all would hold
 	Edited         EvidenceKind = "edited"         // with another text all would hold, in earlier calls as well
+	Uncalled       EvidenceKind = "uncalled"       // with a call made there, all would hold
 	Swapped        EvidenceKind = "swapped"        // with its operands the other way round, inconsistencies would be gone
 	Outlived       EvidenceKind = "outlived"       // it freed a node to which a pointer still led that the broken call has followed
 	Used           EvidenceKind = "used"           // it freed memory that the same call went on to use
@@ -295,6 +296,7 @@ const (
 	OfReach  EvidenceKind = "reached" // an Unlike: what leads from node to node
 	OfOrigin EvidenceKind = "origin"  // an Unlike: where a value comes from
 	Unasked  EvidenceKind = "unasked" // experiments with which nothing is asked any more, against a later store
+	Mended   EvidenceKind = "mended"  // what is known against a Flip of calls that ended well
 	Matched  EvidenceKind = "matched" // an Outdated: what a count does not answer
 	Inner    EvidenceKind = "inner"   // whatever is judged in the middle of a call
 )
@@ -344,7 +346,7 @@ type Evidence struct {
 	Unset      bool    // Beside: nothing has written the field at all, nor cleared it
 	Lacks      bool    // Stray, Crossed: a field of the node that it missed would mend all
 	Mends      *Repair // RepairCell: what it should have stored, Outdated, Mirror: beside it, Instead: and not where it was; the suspect's own may be another one
-	Named      bool    // Outdated: a statement that stores the field in all like nodes is a suspect itself
+	Named      bool    // Outdated: a statement that stores the field in all like nodes is a suspect itself; Uncalled: it is in the function
 	Was        uint64  // Altered: the value
 	Instead    uint64  // Altered: the one with which all would hold
 	Alike      bool    // Switched, Altered: the same blocks would have been allocated and freed
@@ -356,13 +358,14 @@ type Evidence struct {
 	Differs    int     // Switched, Altered: how many bytes would be others
 	Guards     bool    // Switched: the call does all that it did, and stores the one field beside it that should have been stored
 	Refuted    bool    // RepairCell, Counterfactual: were the statement such, earlier calls would not have ended well
-	Edit       string  // Edited: what it would be, in words
+	Edit       string  // Edited: what it would be, in words; Uncalled: the call
 	Held       int     // Edited: in so many earlier calls it would have mattered, and all would have held
 	Given      bool    // RepairCell, Counterfactual: the field holds what the program was given
 	Bypassed   bool    // Outdated: it took the node out to which the field still leads, and which was put in elsewhere after that
 	Unanswered bool    // Outdated: no change of the count answers this one, and each other has its answer
+	Mended     bool    // Flip: the statement has broken that before, in calls that ended well
 	Born       bool    // Flip: of births only, which ask what nothing has answered yet
-	Next       bool    // Crash: it came right behind a change beside which a store is missing that would mend all; Followed: right before it, by the same function
+	Next       bool    // Crash: it came right behind a change beside which a store is missing that would mend all; Followed: right before it, by the same function, or nothing but NULL for NULL; Uncalled: where the node was stored to last that it would be given, as others are
 	Filling    bool    // Crash: it came while a node was filled in to which nothing leads yet, and which lacks a field
 	Sole       bool    // Crash: nothing is broken
 	Read       WasRead // Followed: what the program read

@@ -162,6 +162,26 @@ func TestLedBeyond(t *testing.T) {
 	}
 }
 
+// TestLedSilent: a NULL that was stored where NULL was, right before the program followed it, in another function: it should have been something else. One that took something
+// away there may be right.
+func TestLedSilent(t *testing.T) {
+	for store, want := range map[string]string{
+		"20: h.first = NULL\n": "wrote 21, wrote 20, died 77, ", "20: h.first = b\n20: h.first = NULL\n": "wrote 21, died 77, wrote 20, ",
+	} {
+		w := newWorld(t, "struct item { struct item *next; long n; };\nstruct head { struct item *first; };\ntype item;\ntype head;\nno: item X; X.n == 0;\n")
+		w.run("1: h = calloc head\n2: b = calloc item\ncpoint\n" + store + "21: b.n = 7\n")
+		in := w.input()
+		in.Cut, in.Died = true, 77
+		in.Function = inFunctions(map[string][]int{"set": {20, 21}, "use": {77}})
+		in.Ended = func() Rerun {
+			return tried{asked: new(int), followed: []Read{{PC: 76, Addr: w.block("h").addr, Size: 8, Of: -1, Before: in.At}}}
+		}
+		if got := ranks(Locate(in)) + ", "; !strings.HasPrefix(got, want) {
+			t.Errorf("%q: %s, want %s", store, got, want)
+		}
+	}
+}
+
 // TestLedFreed: a pointer that leads nowhere was read from what the same call had freed.
 func TestLedFreed(t *testing.T) {
 	for used, want := range map[bool]string{true: "wrote 20, wrote 21, died 77", false: "wrote 21, died 77"} {

@@ -150,11 +150,14 @@ func (r *Repair) initial(in Input, t mgpp.Timestamp) bool {
 }
 
 // reset: an operation left NULL in the repair's cell where NULL was, in another function than the one that has made the target
-// lead back since: who takes a node out does not know yet where it will be.
+// lead back since: who takes a node out does not know yet where it will be. Where the target led back already it did, and that has been moved since.
 func (r *Repair) reset(in Input, t mgpp.Timestamp) bool {
 	v, ok := read(in.Model.View(t), r.Cell.Addr, r.Cell.Size)
 	back := r.back(in)
-	return ok && v == 0 && !in.changed(t) && back > t && in.function(back) != in.function(t)
+	known := func() bool {
+		return in.leadsBy(r.Target, r.Cell.Obj, in.Model.View(t), func(Cell) bool { return true })
+	}
+	return ok && v == 0 && !in.changed(t) && back > t && in.function(back) != in.function(t) && !known()
 }
 
 // kept: most like nodes have in the repair's field what they got first.

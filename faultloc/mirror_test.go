@@ -3,6 +3,8 @@ package faultloc
 import (
 	"fmt"
 	"testing"
+
+	"mgtrace/trace"
 )
 
 // TestMutualElements: of neighbours in arrays any element may be the way back. A new triangle comes between two that were neighbours: who
@@ -47,6 +49,34 @@ func TestUpward(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%q: %s, want %s", end, got, want)
+		}
+	}
+}
+
+// TestMovedSince: who left NULL in a pointer back when the way there was made already knew of it, also where that way has been moved to another field since; who did
+// before that did not.
+func TestMovedSince(t *testing.T) {
+	const (
+		spec  = "struct n { struct n *left, *right, *up; };\ntype n edges (left, right);\nup: n X, Y; X -> Y => Y.up == X;\n"
+		begin = "20: a = calloc n\n21: b = calloc n\ncpoint\n"
+		swap  = "70: a.left = b\n71: a.right = NULL\n"
+	)
+	for program, want := range map[string]string{
+		"50: a.right = b\n51: b.up = NULL\n" + swap: "51",
+		"50: a.right = b\n51: b.up = a\n" + swap:    "healthy",
+		"30: b.up = NULL\n50: a.right = b\n":        "50",
+	} {
+		w := newWorld(t, spec)
+		w.run(begin)
+		w.run(program)
+		in := w.input()
+		in.Function = func(pc trace.Addr) string { return fmt.Sprint(pc / 10) }
+		got := "healthy"
+		if len(in.Found) > 0 {
+			got = fmt.Sprint(Locate(in).Suspects[0].PC)
+		}
+		if got != want {
+			t.Errorf("%q: %s, want %s", program, got, want)
 		}
 	}
 }

@@ -70,12 +70,12 @@ func statement(in Input, list *[]Suspect, t mgpp.Timestamp) *Suspect {
 // gather adds what an operation did, and shows the one with the most flips.
 func (s *Suspect) gather(in Input, t mgpp.Timestamp, c *contribution) {
 	flips := c.breaks(&in)
-	kind := Touch
+	kind, mended := Touch, false
 	switch {
 	case c.second:
 		kind = Entered
 	case flips > 0:
-		kind = Flip
+		kind, mended = Flip, in.looksFor(Mended) && in.mendedBefore(t, c)
 	}
 	if kind == Flip && flips > s.flips() {
 		s.Operation = t
@@ -84,10 +84,11 @@ func (s *Suspect) gather(in Input, t mgpp.Timestamp, c *contribution) {
 		if e := &s.Evidence[i]; e.Kind == kind {
 			e.Flips += flips
 			e.Born = e.Born && born(in, t, c)
+			e.Mended = e.Mended && mended
 			return
 		}
 	}
-	s.Evidence = append(s.Evidence, Evidence{Kind: kind, Flips: flips, Born: born(in, t, c)})
+	s.Evidence = append(s.Evidence, Evidence{Kind: kind, Flips: flips, Born: born(in, t, c), Mended: mended})
 }
 
 // born: an operation made a node, or gave a new one the first values of fields, by which constraints began to ask for it
@@ -194,6 +195,7 @@ const (
 	worthFlip     = 100
 	worthLost     = 200
 	worthBorn     = 20 // of a birth
+	worthMended   = 50 // where others have mended it before
 	worthSwitched = 900
 	worthGuards   = 1500 // it has left out the store that is missing: more than the store beside which that is missing
 	worthLess     = 160  // with which a part of the call is left out
@@ -201,6 +203,7 @@ const (
 	worthAltered  = 400
 	worthEdited   = 900
 	worthUnsure   = 300
+	worthCall     = 1200 // more than that of the store that is missing in the function
 	worthCertain  = 1100
 	worthOther    = 150
 	worthIdleCall = 10 // also of an experiment that hides
@@ -447,6 +450,14 @@ func (e Evidence) worth() int {
 			return worthUnsure
 		}
 		return worthEdited
+	case Uncalled:
+		if e.Named {
+			return worthCall
+		}
+		if e.Next {
+			return worthRepair
+		}
+		return worthOther
 	case Altered:
 		if e.Hides {
 			return worthIdleCall
@@ -458,6 +469,9 @@ func (e Evidence) worth() int {
 	case Flip:
 		if e.Born {
 			return worthBorn
+		}
+		if e.Mended {
+			return worthMended
 		}
 		return worthFlip
 	}
@@ -564,7 +578,7 @@ func (e Evidence) always() bool {
 }
 
 // evidenceOrder is the order in which evidence is shown.
-var evidenceOrder = [...]EvidenceKind{Counterfactual, RepairCell, Passed, Edited, Switched, Altered, Swapped, Instead, Basis, Stale, Taken, Dropped, Lost, Doomed, Used, Outlived, Tallied, Followed, Garbage, Early, Freed, Stray, Crossed, Crash, Unwritten, Habit, Renewed, Missing, Unlike, Outdated, Idle, Vain, Beside, Mirror, Last, Flip, Entered, Touch}
+var evidenceOrder = [...]EvidenceKind{Counterfactual, RepairCell, Passed, Edited, Switched, Altered, Uncalled, Swapped, Instead, Basis, Stale, Taken, Dropped, Lost, Doomed, Used, Outlived, Tallied, Followed, Garbage, Early, Freed, Stray, Crossed, Crash, Unwritten, Habit, Renewed, Missing, Unlike, Outdated, Idle, Vain, Beside, Mirror, Last, Flip, Entered, Touch}
 
 // rank sorts by suspicion. Where the first settles the matter, those that
 // merely touched, or wrote what entered, are kept apart.

@@ -173,11 +173,17 @@ func (c *cpu) step(in *inst) {
 		to := c.target(in)
 		c.push(next)
 		c.frames, c.calls = append(c.frames, next), nil
+		if c.call.Sites && c.foreign == 0 {
+			c.called(c.pc, to)
+		}
 		if len(c.frames) > maxDepth {
 			c.fail(ErrEndless)
 		}
 		next = to
 	case x86asm.RET:
+		if c.call.Sites && c.foreign == 0 {
+			c.returns()
+		}
 		next = c.pop()
 		if n := len(c.frames); n > 0 {
 			c.frames, c.calls = c.frames[:n-1], nil

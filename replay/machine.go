@@ -44,6 +44,8 @@ type Call struct {
 	Stored func(n int) (instead []byte, ok bool)
 	// Edit is an instruction that is another one.
 	Edit Edit
+	// Beside is a call that the run makes beside.
+	Beside Beside
 	// Same is how many instructions are those of the call of which there is a trail.
 	Same int
 	// Brief: the run need not say which decisions and values there were.
@@ -149,11 +151,12 @@ type Run struct {
 	Effects   []Effect
 	Values    []Value
 	Decisions []Decision
-	Stale     *Stale  // nil: there was none
-	Leads     []Lead  // of a run that is not brief
-	Reads     []Read  // on what the address depends where no memory is, the nearest first
-	Sites     []*Site // in the order in which they were executed first
-	Met       []int   // how many effects there were each time it came to Call.Until; of a run that is not brief
+	Stale     *Stale   // nil: there was none
+	Leads     []Lead   // of a run that is not brief
+	Reads     []Read   // on what the address depends where no memory is, the nearest first
+	Sites     []*Site  // in the order in which they were executed first
+	Called    []Called // with those
+	Met       []int    // how many effects there were each time it came to Call.Until; of a run that is not brief
 	Steps     int
 	Result    uint64 // of the call
 	Results   int    // of library functions of which no memory tells, as many
@@ -247,6 +250,9 @@ type cpu struct {
 	foreign           int                // so many frames there are at least in a library function that is executed; 0: none is
 	calls             []uint64           // frames, innermost first, for decisions: made anew when these change
 	sites             map[uint64]*Site
+	aside             *parting     // nil: none is executed
+	aided             bool         // it is over
+	open              []openCalled // with sites
 	freed             []freed
 	sources           *sources // nil: the run need not say what a crash depends on
 	bytesLeft         []byte   // of a piece for effects
@@ -263,7 +269,13 @@ func (m *Machine) Run(call Call) *Run {
 	if call.Brief {
 		c.run.Effects = append(m.effects[:0], c.run.Effects...)
 	}
-	for c.run.Err == nil && !c.over() && !c.arrived() {
+	for c.run.Err == nil {
+		if call.Beside.Entry != 0 {
+			c.beside()
+		}
+		if c.over() || c.arrived() {
+			break
+		}
 		c.go1()
 	}
 	c.run.Result = c.reg[rax]
@@ -285,6 +297,7 @@ func (m *Machine) begin(call *Call) *cpu {
 	c.pc = call.Entry
 	if call.Begun != nil {
 		c.began(call.Begun)
+		c.first()
 		return c
 	}
 	for i, r := range wholeArgs {
@@ -295,6 +308,7 @@ func (m *Machine) begin(call *Call) *cpu {
 	c.reg[rsp] = stackTop - 4096
 	c.reg[rbp] = stackTop - 2048
 	c.push(outside)
+	c.first()
 	return c
 }
 

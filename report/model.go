@@ -208,6 +208,12 @@ type Field struct {
 // FreeMissing is the Change of a suspect that frees memory, and did not.
 const FreeMissing = "missing: its free"
 
+// CallMissing is the Change of a suspect beside which a call is missing.
+const CallMissing = "missing: a call"
+
+// Missing: what it should have done is missing, as its sentence says.
+func (s *Suspect) Missing() bool { return s.Kind == "omitted" || s.Change == CallMissing }
+
 // Suspect is a statement that may have caused the inconsistencies.
 type Suspect struct {
 	Rank        int      `json:"rank"`

@@ -350,8 +350,11 @@ func (p *printer) suspect(s *Suspect, change bool) {
 	if s.Kind == "omitted" {
 		verb = " (a store is missing here)"
 	}
-	if s.Change == FreeMissing {
+	switch s.Change {
+	case FreeMissing:
 		verb = " (a free is missing here)"
+	case CallMissing:
+		verb = " (a call is missing here)"
 	}
 	p.f("\n  %d. %s: in %s%s\n", s.Rank, p.paint(bold, s.Place()), orUnknown(p.function(s.Function)), verb)
 	if l := s.Outermost(); l != nil {
@@ -395,7 +398,7 @@ const wide = 100
 
 func (p *printer) change(s *Suspect) {
 	switch {
-	case s.Kind == "omitted": // the sentence says it
+	case s.Missing(): // the sentence says it
 	case s.When != "" && len(s.Change)+len(s.When) <= wide:
 		p.f("     %s  (%s)\n", s.Change, s.When)
 	default:

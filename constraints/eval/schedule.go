@@ -196,6 +196,15 @@ func (s *Schedule) Outermost(thread trace.ThreadID) *Activation {
 	return &t.stack[0]
 }
 
+// Innermost is Outermost for the innermost of these activations.
+func (s *Schedule) Innermost(thread trace.ThreadID) *Activation {
+	t := s.threads.Find(thread)
+	if t == nil || len(t.stack) == 0 {
+		return nil
+	}
+	return &t.stack[len(t.stack)-1]
+}
+
 // Event takes the next event, after which the history is at time now, and
 // returns the C-points that it is, to be read until the next call.
 func (s *Schedule) Event(ev *trace.Event, now mgpp.Timestamp) []CPoint {

@@ -357,8 +357,8 @@ func (m *maker) ordered(a *table, n size, f string, target *portrait) {
 	if n.count > 0 {
 		return
 	}
-	what := strings.TrimSpace(a.name + " " + strings.TrimPrefix(f, "."))
-	at := func(i string) string { return fmt.Sprintf("X.%s[%s]%s", a.name, i, f) }
+	what := a.what(f)
+	at := func(i string) string { return a.at(i) + f }
 	heap := func(base, op string) string { return fmt.Sprintf("heap %s %s %s %s", what, n.name, base, op) }
 	made := target.serials(strings.TrimPrefix(f, "."))
 	for i, op := range []string{"<=", ">="} {
@@ -382,8 +382,8 @@ func (m *maker) placed(a *table, n size, f string) {
 	if a.elem.Kind == types.Pointer {
 		guard = fmt.Sprintf("X.%s[I] != NULL", a.name)
 	}
-	c := m.index(fmt.Sprintf("place %s%s %s", a.name, f, n.name), fmt.Sprintf("%s is its place in %s", f[1:], a.name), n.last(), guard, fmt.Sprintf("X.%s[I]%s", a.name, f), a)
-	what := a.name + " " + f[1:]
+	c := m.index(fmt.Sprintf("place %s%s %s", a.name, f, n.name), fmt.Sprintf("%s is its place in %s", f[1:], a.name), n.last(), guard, a.at("I")+f, a)
+	what := a.what(f)
 	c.because("sorted "+what+" "+n.name+" <=", "heap "+what+" "+n.name+" 0 <=", "heap "+what+" "+n.name+" 1 <=", fmt.Sprintf("hash %s%s %s", a.name, f, n.name))
 }
 

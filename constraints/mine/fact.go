@@ -151,6 +151,7 @@ func (c *candidate) weigh() {
 	if c.steps {
 		c.pairs = stepsOf(c.pairs)
 	}
+	c.weak = c.weak && !(c.tight && mostlyEqual(c.pairs))
 	if c.made != nil {
 		maps.DeleteFunc(c.pairs, func(p pair, _ bool) bool {
 			lo, hi := min(p.values[0], p.values[1]), max(p.values[0], p.values[1])
@@ -173,6 +174,20 @@ func (c *candidate) weigh() {
 		c.Chance = math.Pow(c.odds, float64(len(c.pairs)))
 	}
 }
+
+// mostlyEqual: so are the operands of half of the sightings at least, with several values.
+func mostlyEqual(pairs map[pair]bool) bool {
+	equal, values := 0, map[float64]bool{}
+	for p := range pairs {
+		if p.values[0] == p.values[1] {
+			equal++
+			values[p.values[0]] = true
+		}
+	}
+	return equal >= minEqual && 2*equal >= len(pairs) && len(values) > 1
+}
+
+const minEqual = 8
 
 // stepsOf are the sightings of two values that differ, each once.
 func stepsOf(pairs map[pair]bool) map[pair]bool {

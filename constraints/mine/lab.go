@@ -48,6 +48,7 @@ type candidate struct {
 	alone       string   // its words if none of these held; "": they are the same
 	serial      bool     // it is no law if none of these held: nodes hang on older ones, and it is about numbers that say how old they are
 	weak        bool     // an observation rather than a law: stated in a comment only
+	tight       bool     // it is weak, unless its operands are mostly equal
 
 	dead  bool
 	pairs map[pair]bool

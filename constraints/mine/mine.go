@@ -52,6 +52,7 @@ type mining struct {
 	looks     []moment
 	skipped   int
 	said      []string // what the result says of the run
+	openTags  []string // of which kinds it is not known what they use of a union
 	portraits []*portrait
 	found     []shape
 	globals   []global
@@ -118,7 +119,7 @@ func (m *mining) prepare(ctx context.Context) error {
 		}
 	}
 	m.head.directives = append(m.head.directives, m.ledTo(base)...)
-	m.said = base.checker.CutOff()
+	m.said = append(m.openTags, base.checker.CutOff()...)
 	for _, name := range several {
 		m.said = append(m.said, fmt.Sprintf("Each block of %s holds several: they are the elements of an array, and no nodes", name))
 	}
@@ -249,6 +250,7 @@ func (m *mining) laws(ctx context.Context) error {
 func (m *mining) candidates(base *trial) (out []*candidate) {
 	m.portray(base)
 	counters := m.run.countersOf(m.globals, times(m.looks))
+	rows := rowsOf(base.spec, m.portraits)
 	for i, p := range m.portraits {
 		if p.typ.Array {
 			continue
@@ -274,6 +276,7 @@ func (m *mining) candidates(base *trial) (out []*candidate) {
 		}
 		tables = slices.DeleteFunc(tables, (*table).unseen)
 		mk.arraysOf(tables, m.portraits)
+		m.lawsOfPlaces(mk, p.typ.Layout, rows, base.owners(p.typ))
 		if len(m.portraits) > 1 {
 			mk.countsOf(m.portraits, m.found)
 			mk.sumsOf(m.portraits, m.found)
@@ -286,11 +289,14 @@ func (m *mining) candidates(base *trial) (out []*candidate) {
 		out = append(out, mk.out...)
 		m.said = append(m.said, mk.long...)
 	}
-	out = append(out, lawsOfRows(rowsOf(base.spec, m.portraits))...)
+	for _, r := range rows {
+		m.chains(r)
+	}
+	out = append(out, lawsOfRows(rows)...)
 	for _, f := range familiesOf(m.portraits) {
 		out = append(out, f.laws(m.portraits)...)
 	}
-	return different(append(out, m.lawsOfFiles(base, out)...))
+	return different(append(out, m.lawsOfFiles(base, rows, out)...))
 }
 
 // leadsToEnds reports whether a pointer of one type led to nodes of another without edges into them, or out of them, whenever the run was looked at.

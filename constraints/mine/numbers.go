@@ -498,7 +498,7 @@ func globalOf(v check.Variable, nodes []*check.NodeType) (global, bool) {
 	case types.Pointer:
 		note(whole)
 	case types.Int, types.Uint:
-		if Counts(v.Type) {
+		if IsPlaces(v.Type) {
 			note(whole)
 		}
 	case types.Struct:
@@ -508,10 +508,10 @@ func globalOf(v check.Variable, nodes []*check.NodeType) (global, bool) {
 			}
 		}
 	}
-	return g, len(g.paths) > 0 || v.Type.Kind != types.Struct && len(g.numbers) > 0 || elem != nil && ofNodes(elem.Elem, nodes) || CountsEach(v.Type)
+	return g, len(g.paths) > 0 || v.Type.Kind != types.Struct && len(g.numbers) > 0 || elem != nil && ofNodes(elem.Elem, nodes) || len(placesIn(v)) > 0
 }
 
 // Counts reports whether a number in static memory is of a type that counts nodes: no flag, and no character.
 func Counts(t *types.Type) bool {
-	return t != nil && (t.Kind == types.Int || t.Kind == types.Uint) && t.Name != "char"
+	return t != nil && (t.Kind == types.Int || t.Kind == types.Uint) && t.Size >= 4
 }

@@ -124,7 +124,8 @@ func (m *maker) references(all []*portrait, globals []global) {
 			}
 		}
 		if f.namedCount() {
-			say("least", "at least the number of pointers", ">=", h.fields).weak = true // whatever counts what lies below does that
+			c := say("least", "at least the number of pointers", ">=", h.fields)
+			c.weak, c.tight = true, true // whatever counts what lies below does that
 		}
 	}
 }

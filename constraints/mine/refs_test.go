@@ -45,3 +45,39 @@ func TestReferences(t *testing.T) {
 		}
 	}
 }
+
+// TestMostlyEqual: that a count is at least the number of pointers is a law if it mostly is that number, which has several values.
+func TestMostlyEqual(t *testing.T) {
+	sightings := func(equal, more int, value func(i int) float64) map[pair]bool {
+		out := map[pair]bool{}
+		for i := range equal + more {
+			v := value(i)
+			p := pair{values: [2]float64{v, v}}
+			if p.of.Index[0] = int64(i); i >= equal {
+				p.values[0]++
+			}
+			out[p] = true
+		}
+		return out
+	}
+	varied := func(i int) float64 { return float64(1 + i%3) }
+	for _, c := range []struct {
+		name        string
+		equal, more int
+		value       func(int) float64
+		want        bool
+	}{
+		{"mostly", 20, 10, varied, true},
+		{"rarely, as what counts all below", 9, 20, varied, false},
+		{"a few nodes", 4, 0, varied, false},
+		{"always one", 20, 0, func(int) float64 { return 1 }, false},
+	} {
+		if got := mostlyEqual(sightings(c.equal, c.more, c.value)); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+		x := &candidate{left: "a", right: "b", holds: relations[">="], weak: true, tight: true, pairs: sightings(c.equal, c.more, c.value)}
+		if x.weigh(); x.weak == c.want {
+			t.Errorf("%s: weak %v", c.name, x.weak)
+		}
+	}
+}

@@ -25,8 +25,8 @@ func rowsOf(spec *check.Spec, portraits []*portrait) (out []*row) {
 		if i < 0 || slices.ContainsFunc(spec.Rows[i+1:], func(r check.Row) bool { return r.Type == p.typ }) {
 			continue
 		}
-		if r := spec.Rows[i]; len(r.Dims) == 1 && r.Offset == 0 {
-			out = append(out, &row{newMaker(p), "::" + spec.Globals[r.Global].Name, r.Dims[0].Count})
+		if r := spec.Rows[i]; len(r.Dims) == 1 && r.Names[1] == "" {
+			out = append(out, &row{newMaker(p), r.Names[0], r.Dims[0].Count})
 		}
 	}
 	return out
@@ -91,6 +91,7 @@ func lawsOfRows(rows []*row) (out []*candidate) {
 			if nearest != nil {
 				r.places(f, nearest)
 			}
+			r.numbered(f)
 		}
 	}
 	for _, r := range rows {
@@ -153,6 +154,20 @@ func (r *row) places(f *field, to *row) {
 	c := r.add("index "+f.name+" "+to.name, fmt.Sprintf("%s is the place of a %s, or %d", f.name, to.name, none), fmt.Sprintf("0 <= X.%s and X.%s < %d or X.%s == %d", f.name, f.name, to.count, f.name, none))
 	c.need = r.many()
 	c.because("lower "+f.name, "upper "+f.name)
+}
+
+// numbered: each element has its own place as a number, and nothing leads to it by that.
+func (r *row) numbered(f *field) {
+	if _, _, ok := f.indexes(r); !ok {
+		return
+	}
+	c := r.compare("numbered "+f.name, f.name+" is the place of the node itself", "", "X."+f.name, "==", r.place("X"), 0)
+	c.need = r.many()
+	for _, o := range r.out {
+		if words := strings.Fields(o.key); o != c && slices.Contains(words[2:], f.name) {
+			c.implies = append(c.implies, o.key)
+		}
+	}
 }
 
 // counts: numbers of an element count those that lead to it by a number, or sum up one of theirs.

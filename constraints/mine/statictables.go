@@ -38,19 +38,20 @@ func IsTable(t *types.Type) bool {
 
 // CountsEach reports whether it is of a type that may count what hangs on each element of a table.
 func CountsEach(t *types.Type) bool {
-	return t != nil && t.Kind == types.Array && t.Count > 1 && Counts(t.Elem) && t.Elem.Size >= 4
+	return t != nil && t.Kind == types.Array && t.Count > 1 && Counts(t.Elem)
 }
 
-// files are the objects that the variables of each source file make that has a table of pointers to nodes, and where these lie.
-func (m *mining) files(nodes []*check.NodeType) (of []*check.NodeType, at []trace.Addr) {
+// files are the objects that the variables of each source file make that has a table of pointers to nodes, or an
+// array that may be one of places in rows, and where these lie.
+func (m *mining) files(nodes []*check.NodeType, rows []*row) (of []*check.NodeType, at []trace.Addr) {
 	var tables, beside []check.Variable
 	for _, v := range m.run.Globals {
 		elem, _ := tableIn(v.Type)
 		switch {
-		case !slices.Contains(m.head.globals, v.Name):
-		case elem != nil && ofNodes(elem.Elem, nodes):
+		case !slices.Contains(m.head.globals, v.Name) && !m.embeds(v.Name):
+		case elem != nil && ofNodes(elem.Elem, nodes), len(rows) > 0 && len(placesIn(v)) > 0:
 			tables = append(tables, v)
-		case Counts(v.Type) || CountsEach(v.Type):
+		case IsPlaces(v.Type) || CountsEach(v.Type):
 			beside = append(beside, v)
 		}
 	}
@@ -80,8 +81,8 @@ func ofNodes(t *types.Type, nodes []*check.NodeType) bool {
 }
 
 // lawsOfFiles makes the candidates about tables in static memory, beside the others.
-func (m *mining) lawsOfFiles(t *trial, others []*candidate) (out []*candidate) {
-	files, at := m.files(t.spec.Types)
+func (m *mining) lawsOfFiles(t *trial, rows []*row, others []*candidate) (out []*candidate) {
+	files, at := m.files(t.spec.Types, rows)
 	for i, of := range files {
 		p := &portrait{typ: of, alone: true}
 		for _, s := range of.Layout.Scalars() {
@@ -109,6 +110,7 @@ func (m *mining) lawsOfFiles(t *trial, others []*candidate) (out []*candidate) {
 				}
 			}
 		}
+		m.lawsOfPlaces(mk, of.Layout, rows, func(moment) []trace.Addr { return at[i : i+1] })
 		for _, c := range mk.out {
 			c.nameVariables()
 			for _, t := range others {

@@ -19,6 +19,8 @@ type table struct {
 	elem  *types.Type // of the elements
 	block string      // the ARRAY type of the block; "": the array is a member
 	count int64       // of a member: its elements
+	row   *row        // what its numbers are the places of; nil: it has no such
+	first *field      // where those of these begin that are in use; nil: with the first
 	knows bool        // how many elements it has: a vector
 	room  int64       // of a block: the most elements that any was seen to have behind the pointer; 0: none was seen
 	// far are the numbers in the elements that were seen to be no places of other elements: behind the end of their block.

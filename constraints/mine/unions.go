@@ -250,6 +250,10 @@ func (m *mining) tagsOf(t *trial, p *portrait, alts []alternative) (out []string
 	if best == nil {
 		return nil
 	}
+	if open := best.open(which); len(open) > 0 {
+		m.openTags = append(m.openTags, fmt.Sprintf("What %s uses of %s where %s is %s was seen too rarely to tell: no pointer is followed there. Where one should be, say so: cells %s: %s if %s == %s",
+			p.name(), alternativesText(alts), best.field.name, strings.Join(open, ", "), p.name(), alts[0].names[0], best.field.name, open[0]))
+	}
 	for _, v := range best.field.sorted() {
 		if a, ok := which[v]; ok {
 			for _, name := range alts[a].names {
@@ -258,6 +262,25 @@ func (m *mining) tagsOf(t *trial, p *portrait, alts []alternative) (out []string
 		}
 	}
 	return out
+}
+
+// open lists the kinds that have a name, of which it was not seen that they use one of the alternatives, nor that they use none.
+func (t *tagOf) open(chosen map[int64]int) (out []string) {
+	for _, e := range t.field.typ.Enumerators {
+		_, known := chosen[e.Value]
+		if !known && e.Name != "" && !slices.ContainsFunc(t.seen[e.Value], func(f filling) bool { return f.astray > 0 }) {
+			out = append(out, e.Name)
+		}
+	}
+	return out
+}
+
+func alternativesText(alts []alternative) string {
+	var names []string
+	for _, a := range alts {
+		names = append(names, a.names...)
+	}
+	return strings.Join(names, ", ")
 }
 
 // look takes in a node.

@@ -73,3 +73,21 @@ func TestTagOf(t *testing.T) {
 		}
 	}
 }
+
+// TestOpenTags: what a kind uses is open where none of its nodes had a pointer there nor a number; a kind of which one was seen is not, and of numbers
+// that have no names nothing is said.
+func TestOpenTags(t *testing.T) {
+	seen := map[int64][]filling{0: {{set: []int{0}, astray: 9}}, 1: {{set: []int{9}}}, 2: {{set: []int{0}}}, 3: {{set: []int{2}}}}
+	named := &types.Type{Kind: types.Enum}
+	for i, n := range []string{"NUMBER", "NOT", "LIST", "RARE", "NEVER"} {
+		named.Enumerators = append(named.Enumerators, types.Enumerator{Name: n, Value: int64(i)})
+	}
+	x := tagOf{field: &field{typ: named}, seen: seen}
+	if got, want := x.open(map[int64]int{1: 0}), []string{"LIST", "RARE", "NEVER"}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	x.field = &field{typ: &types.Type{Kind: types.Int}}
+	if got := x.open(map[int64]int{1: 0}); got != nil {
+		t.Errorf("%v of numbers without names", got)
+	}
+}

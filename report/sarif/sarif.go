@@ -120,7 +120,7 @@ func (b *builder) suspect(c *report.CPoint, s *report.Suspect, broken, reasons [
 	}
 	id := ruleOf(s, broken)
 	text := []string{s.Why}
-	if s.Change != "" && s.Kind != "omitted" { // there the sentence says it
+	if s.Change != "" && !s.Missing() { // there the sentence says it
 		text = append(text, "The change: "+s.Change+".")
 	}
 	text = append(text, fmt.Sprintf("Suspect %d of %d for %s.", s.Rank, len(c.Suspects), strings.Join(reasons, "; ")))

@@ -110,6 +110,7 @@ type point struct {
 	healthy  mgpp.Timestamp // the last healthy C-point before it
 	sound    eval.CPoint    // that C-point, if its Kind is set
 	found    []eval.Inconsistency
+	inner    call              // the call whose return it is, in another one; without arguments: it is none, or they are not known
 	lasts    int               // at an inlined boundary: at so many later ones it was broken still
 	fault    *eval.MemoryFault // a memory fault instead
 	suspects []faultloc.Suspect
@@ -279,6 +280,7 @@ func (a *Analysis) checkAt(c *eval.CPoint, pc trace.Addr) {
 	}
 	before := a.saneFor(found)
 	p := &point{CPoint: *c, pc: pc, time: now, healthy: before.time, sound: before.CPoint, found: found}
+	p.inner = a.calls.inner.returning(c, a.Schedule.Innermost(c.Thread), now)
 	if c.Inlined {
 		a.suspend(p, pc)
 		return

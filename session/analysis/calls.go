@@ -18,6 +18,7 @@ type calls struct {
 	open   trace.Threads[openCall]
 	log    callLog // in order of from; but for
 	passed passed
+	inner  innerCalls
 	// quiet: calls are not known from then on; 0: they all are.
 	quiet mgpp.Timestamp
 	idle  times // those that are over and during which nothing was done: their times

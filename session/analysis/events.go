@@ -118,6 +118,7 @@ func (a *Analysis) Event(ev *trace.Event) error {
 	switch ev.Kind {
 	case trace.KindCall, trace.KindReturn, trace.KindLine, trace.KindThreadExit:
 		a.calls.note(ev.Thread, a.Schedule.Outermost(ev.Thread), ev.Args, a.Hist.Now())
+		a.calls.inner.note(ev.Thread, a.Schedule.Innermost(ev.Thread), ev.Args, a.Hist.Now())
 	}
 	return a.members.After(ev)
 }

@@ -270,6 +270,9 @@ func (a *Analysis) suspect(rank int, s *faultloc.Suspect, at mgpp.Timestamp) rep
 	if s.Kind == faultloc.Omitted && a.Hist.Op(s.Operation).Kind == mgpp.OpDeath {
 		out.Change = report.FreeMissing
 	}
+	if best := s.Best(); best != nil && best.Kind == faultloc.Uncalled {
+		out.Change = report.CallMissing
+	}
 	for i := range s.Evidence {
 		if e := &s.Evidence[i]; (e.Kind == faultloc.Habit || e.Kind == faultloc.Missing || e.Kind == faultloc.Outdated || e.Kind == faultloc.Beside) && e.Beside != 0 {
 			near := a.besidePlace(e)

@@ -415,7 +415,14 @@ func (a *Analysis) rerun(t mgpp.Timestamp, p *point) (*rerun.Rerun, error) {
 		died = a.died.pc
 	}
 	a.tried = k
-	return a.execute(&k, p.time, p.found, died, a.momentOf(p, &k), nil)
+	r, err := a.execute(&k, p.time, p.found, died, a.momentOf(p, &k), nil)
+	if k := p.inner; err != nil && len(k.args) > 0 && k.from < t && !p.sole() {
+		if r, err := a.execute(&k, p.time, p.found, 0, replay.Moment{}, nil); err == nil {
+			a.tried = k
+			return r, nil
+		}
+	}
+	return r, err
 }
 
 // momentOf is where a C-point lies in a call of its thread.
@@ -507,7 +514,7 @@ func (a *Analysis) parameters(entry trace.Addr, at mgpp.Timestamp, given map[str
 
 // program is what a call is executed again on.
 func (a *Analysis) program(like *rerun.Rerun) rerun.Program {
-	return rerun.Program{Spec: a.spec, History: a.Hist, Model: a.model(), Typing: a.Typing, Symbols: a.Symbols, Bias: a.Bias(), Pointers: a.pointers, Flags: a.flags, Variable: a.writable, Field: a.field, Like: like}
+	return rerun.Program{Spec: a.spec, History: a.Hist, Model: a.model(), Typing: a.Typing, Symbols: a.Symbols, Bias: a.Bias(), Pointers: a.pointers, Flags: a.flags, Variable: a.writable, Field: a.field, Node: a.addressOf, Callee: a.callee, Like: like}
 }
 
 // ended is the call in which the program died, to be executed up to there.

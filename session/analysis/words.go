@@ -188,10 +188,14 @@ func (a *Analysis) why(s *faultloc.Suspect, best *faultloc.Evidence, out *report
 			if best.Born { // of what is new nothing held before
 				return fmt.Sprintf("From this change on, %s did not hold.", asked(best, out))
 			}
-			if len(out.Contributes) == 1 {
-				return fmt.Sprintf("This change broke %s, which held before.", out.Contributes[0])
+			before := ""
+			if best.Mended {
+				before = " This statement has done so in calls that ended well, and others mended it."
 			}
-			return fmt.Sprintf("This change broke %s that held before.", report.Plural(best.Flips, "constraint instance", "constraint instances"))
+			if len(out.Contributes) == 1 {
+				return fmt.Sprintf("This change broke %s, which held before.%s", out.Contributes[0], before)
+			}
+			return fmt.Sprintf("This change broke %s that held before.%s", report.Plural(best.Flips, "constraint instance", "constraint instances"), before)
 		case faultloc.Tallied:
 			return report.Sentence(tallied(best))
 		case faultloc.Garbage:
@@ -442,6 +446,8 @@ func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 		return a.altered(s, &e)
 	case faultloc.Edited:
 		return a.edited(&e)
+	case faultloc.Uncalled:
+		return e.Edit + ", " + a.well(&e) + experiment
 	case faultloc.Habit:
 		if e.Between != 0 {
 			return a.gap(&e)

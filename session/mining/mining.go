@@ -58,13 +58,15 @@ func OfStandardLibrary(p *symbol.Program, names []string) bool {
 }
 
 // LeadingGlobals lists the objects in static memory that may lead to nodes, pointers
-// to structures, tables of such, and structures, and the numbers beside them in the same files, which may count the nodes, if these are few; and what holds
+// to structures, tables of such, and structures, and the numbers beside them in the same files, which may count the nodes, if these are few, beside arrays of nodes also small ones and arrays of
+// them, which may be places; and what holds
 // types of these names. All have a name that is theirs alone.
 func LeadingGlobals(p *symbol.Program, names []string) []check.Variable {
 	const maxSize = 64 << 10 // bytes; larger ones are no heads, and tables of more than laws are tried for
 	const maxPool = 4 << 20  // bytes
 	const maxNumbers = 32
-	var out, numbers []check.Variable
+	var out, numbers, places []check.Variable
+	pools := map[string]bool{} // files with arrays of nodes
 	seen := map[string]int{}
 	named := func(t *types.Type, _ bool) bool {
 		return t.HasMembers() && slices.ContainsFunc(names, func(n string) bool { return cxxname.Normal(t.Name) == cxxname.Normal(n) })
@@ -83,16 +85,20 @@ func LeadingGlobals(p *symbol.Program, names []string) []check.Variable {
 			switch {
 			case pointer || v.Type.HasMembers() && len(v.Type.PointerFields()) > 0 || mine.IsTable(v.Type), pool:
 				out = append(out, symbol.Variable(v))
+				pools[v.File] = pools[v.File] || pool && v.Type.Kind == types.Array
 			case mine.Counts(v.Type) || mine.CountsEach(v.Type):
 				numbers = append(numbers, symbol.Variable(v))
+			case mine.IsPlaces(v.Type):
+				places = append(places, symbol.Variable(v))
 			}
 		}
 	}
 	numbers = slices.DeleteFunc(numbers, func(n check.Variable) bool {
 		return !slices.ContainsFunc(out, func(v check.Variable) bool { return v.File == n.File })
 	})
-	if len(numbers) > maxNumbers { // of so many the small ones are flags and states
-		numbers = slices.DeleteFunc(numbers, func(n check.Variable) bool { return n.Type.Size < 4 })
+	places = slices.DeleteFunc(places, func(v check.Variable) bool { return !pools[v.File] })
+	if len(numbers)+len(places) <= maxNumbers {
+		numbers = append(numbers, places...)
 	}
 	if len(numbers) <= maxNumbers {
 		out = append(out, numbers...)

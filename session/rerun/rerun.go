@@ -34,6 +34,10 @@ type Program struct {
 	Variable func(trace.Addr) string
 	// Field is what lies at an address at a time, if it is in a node.
 	Field func(trace.Addr, mgpp.Timestamp) (Field, bool)
+	// Node is where a node lies.
+	Node func(graph.ObjID) trace.Addr
+	// Callee is what is known of the function that begins at an address, if it may be called beside; may be nil.
+	Callee func(uint64) (Callee, bool)
 	// Like is another call, whose code need not be decoded again; may be nil. Of one that has another no experiments are made but Holds.
 	Like *Rerun
 }
@@ -89,10 +93,11 @@ type Rerun struct {
 	floats            []uint64              // the call's floating-point arguments
 	single            uint64                // world.single
 	constant          []known               // world.constant
+	declared          []uint64              // world.declared
+	left              map[int][]replay.Left // what new blocks held
 	depends           bool                  // that byte was read: what the call does depends on it
 	results           []uint64              // what library functions returned of which nothing tells, the last ever after
 	fraction          uint64                // what clocks told beside the seconds
-	left              map[int][]replay.Left // what new blocks held
 	probed            bool                  // stillBroken has looked for
 	probe             *eval.Instance        // the instance that is asked first, nil if there is none
 	cost              uint64                // that takes so many steps of evaluation
@@ -316,8 +321,16 @@ func (r *Rerun) world() *world {
 			}
 		}
 	}
+	if r.declared == nil {
+		r.declared = []uint64{}
+		for _, g := range r.p.Spec.Globals {
+			r.declared = append(r.declared, g.Addr+uint64(r.p.Bias))
+		}
+		slices.Sort(r.declared)
+	}
 	return &world{
-		single: r.single, asked: &r.depends, constant: r.constant,
+		declared: r.declared,
+		single:   r.single, asked: &r.depends, constant: r.constant,
 		view: r.p.History.At(r.call.From), history: r.p.History, symbols: r.p.Symbols, told: told, flags: r.p.Flags,
 		pointers: func(addr trace.Addr) []uint64 { return r.likely(r.p.Pointers(addr, r.call.From)) },
 	}
@@ -435,6 +448,9 @@ func (r *Rerun) Changed(calls []uint64) bool {
 
 // From is the last operation before the call.
 func (r *Rerun) From() mgpp.Timestamp { return r.call.From }
+
+// To is the last operation during the call.
+func (r *Rerun) To() mgpp.Timestamp { return r.call.To }
 
 // Steps is how many instructions the call took as it was.
 func (r *Rerun) Steps() int { return r.was.Steps }

@@ -35,6 +35,8 @@ type world struct {
 	// shared pointers count with locked instructions or without. asked is set where it is read.
 	single uint64
 	asked  *bool
+	// declared is where objects in static memory begin that are recorded, in order.
+	declared []uint64
 	// constant is memory that no recording has and that is always the same.
 	constant []known
 }
@@ -109,11 +111,8 @@ func (w *world) readImage(addr uint64, data []byte, known []bool) int {
 		return 0
 	}
 	k := min(uint64(len(data)), uint64(im.Hi)-addr, 8-addr&7)
-	for i := range k { // behind it may lie an object that is recorded
-		if _, ok := w.view.NodeAt(trace.Addr(addr + i)); ok {
-			k = i
-			break
-		}
+	if i, _ := slices.BinarySearch(w.declared, addr+1); i < len(w.declared) { // behind it may lie an object that is recorded
+		k = min(k, w.declared[i]-addr)
 	}
 	copy(data[:k], im.Obj.Code(addr-uint64(im.Bias), int(k)))
 	for i := range k {
