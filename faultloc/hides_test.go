@@ -101,3 +101,30 @@ func TestHidesTogether(t *testing.T) {
 		}
 	}
 }
+
+// TestHidesStates: a number that no node has ever held, with which nothing is asked of this one any more, is no state that it may be meant to be in.
+func TestHidesStates(t *testing.T) {
+	const spec = "struct job { long state; struct job *next; };\ntype job;\nlinked: job X; X.state == 1 => X.next != NULL;\n"
+	for program, want := range map[string]bool{
+		"1: a = calloc job\ncpoint\n2: x = malloc job\n3: x.next = NULL\n4: x.state = 1":                                false, // another one is in state 0
+		"1: a = malloc job\n1: a.next = a\n1: a.state = 1\ncpoint\n2: x = malloc job\n3: x.next = NULL\n4: x.state = 1": true,
+		"1: x = malloc job\n1: x.next = x\n1: x.state = 2\ncpoint\n4: x.state = 1\n3: x.next = NULL":                    false, // it was
+	} {
+		w := newWorld(t, spec)
+		w.run(program)
+		seen := 0
+		for _, s := range Locate(w.input()).Suspects {
+			for _, e := range s.Evidence {
+				if s.PC != 4 || e.Kind != RepairCell {
+					continue
+				}
+				if seen++; e.Hides != want {
+					t.Errorf("%q: hides: %t", program, e.Hides)
+				}
+			}
+		}
+		if seen == 0 {
+			t.Errorf("%q: no repair", program)
+		}
+	}
+}

@@ -146,10 +146,23 @@ func (l *lab) mend(c candidate, moved []uint64) (best Repair, ok bool) {
 		best.Target = l.in.Cells.At(trace.Addr(best.Value), l.view)
 		best.Dangles = l.dangles(best.Target, l.view)
 	}
-	best.Hides = ok && (!c.Pointer || l.bounds(best)) && l.hides(l.with(c.Cell, best.Value), best.cured)
+	best.Hides = ok && (!c.Pointer || l.bounds(best)) && (l.hides(l.with(c.Cell, best.Value), best.cured) || l.escapes(best))
 	best.Given = ok && !c.Pointer && l.given(c.Cell) && !l.workedOut(c.Cell, best.Value)
 	best.Flag = ok && !c.Pointer && signed(best.Value, c.Size)>>1 != 0 && l.flag(c.Cell)
 	return best, ok
+}
+
+// escapes: what is broken is not asked of a node any more with a number that it never held, nor does another one hold it: a state that there is not.
+func (l *lab) escapes(r Repair) bool {
+	c := r.Cell
+	if c.Pointer || len(c.Values) > 0 || l.applies(r) || slices.Contains(l.held(c, maxVersions), r.Value) || slices.Contains(l.said[c.Addr], r.Value) {
+		return false
+	}
+	offset := c.Addr - l.in.Cells.Object(c.Obj).Addr
+	return !slices.ContainsFunc(l.alike(c.Obj), func(o graph.ObjID) bool {
+		v, ok := read(l.view, l.in.Cells.Object(o).Addr+offset, c.Size)
+		return ok && v == r.Value
+	})
 }
 
 // mendTold is the number with which all would hold that equations say a cell holds, where others of that node would break that say no other

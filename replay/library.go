@@ -468,6 +468,7 @@ func (c *cpu) alloc(name string, size, ret uint64) (addr uint64) {
 		c.put(addr, make([]byte, min(size, maxData)))
 	} else {
 		c.unlearn(addr, min(size, maxLeft))
+		c.leave(addr, min(size, maxLeft), c.call.Left[c.allocs-1])
 		c.put(addr+min(size, maxLeft), make([]byte, min(size, maxData)-min(size, maxLeft)))
 	}
 	c.reuse(addr, size)

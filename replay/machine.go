@@ -66,6 +66,14 @@ type Call struct {
 	Until Moment
 	// Place is where allocation n, from 0, of size bytes lies; 0: anywhere. Nil: all do.
 	Place func(n int, size uint64) uint64
+	// Left is what lies in new blocks, by the number of the allocation, from 0, beside what was left there as far as that is known.
+	Left map[int][]Left
+}
+
+// Left are bits of a byte that a new block has.
+type Left struct {
+	Off        uint64
+	Mask, Bits byte
 }
 
 // Moment is one in a call: before an instruction is executed, or, if that is where a function begins, when this has returned.

@@ -137,6 +137,17 @@ func (c *cpu) unlearn(addr, size uint64) {
 	}
 }
 
+// leave has what was left in memory that nobody has written to.
+func (c *cpu) leave(addr, size uint64, left []Left) {
+	for _, l := range left {
+		if l.Off < size {
+			at := addr + l.Off
+			b := &c.page(at, true).data[at&(pageSize-1)]
+			*b = *b&^l.Mask | l.Bits&l.Mask
+		}
+	}
+}
+
 // learn notes that bytes are known.
 func (p *page) learn(off, size int) {
 	for i := off; i < off+size; {

@@ -1,5 +1,7 @@
 package types
 
+import "strings"
+
 // maxParts bounds how deep a part lies in a structure: broken debug information may have a structure in itself.
 const maxParts = 16
 
@@ -44,4 +46,46 @@ func (t *Type) element(several bool) (*Type, bool) {
 		t, several = t.Elem, true
 	}
 	return t, several
+}
+
+// Part is a structure within another one, and no element of an array.
+type Part struct {
+	Path   string
+	Offset int64
+	t      *Type
+}
+
+// Siblings are the part of a structure that lies at an offset, and the others of its type: the heads of lists, say. Of parts that lie in one another there
+// the outermost is meant that has such.
+func (t *Type) Siblings(offset int64) (p Part, others []Part) {
+	parts := t.parts(nil, Part{}, 0)
+	for _, p = range parts {
+		if p.Offset != offset {
+			continue
+		}
+		for _, o := range parts {
+			if o.t == p.t && o.Offset != offset {
+				others = append(others, o)
+			}
+		}
+		if others != nil {
+			return p, others
+		}
+	}
+	return Part{}, nil
+}
+
+func (t *Type) parts(out []Part, in Part, depth int) []Part {
+	for i := range t.Members {
+		m := &t.Members[i]
+		if m.Type == nil || m.Type.Kind != Struct || m.Offset < 0 || depth == maxParts {
+			continue
+		}
+		p := Part{in.Path, in.Offset + m.Offset, m.Type}
+		if m.Name != "" && !m.Base {
+			p.Path = strings.TrimPrefix(in.Path+"."+m.Name, ".")
+		}
+		out = m.Type.parts(append(out, p), p, depth+1)
+	}
+	return out
 }

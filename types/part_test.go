@@ -1,6 +1,9 @@
 package types
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 // TestPathTo: through arrays, base classes and anonymous members, and no deeper than that where a structure lies in itself.
 func TestPathTo(t *testing.T) {
@@ -35,6 +38,40 @@ func TestPathTo(t *testing.T) {
 		path, ok := c.in.PathTo(func(part *Type, several bool) bool { return part == link && (several || !c.several) })
 		if path != c.want || ok != c.ok {
 			t.Errorf("%s: %q, %v", c.name, path, ok)
+		}
+	}
+}
+
+// TestSiblings: the other parts of the type of the outermost structure at an offset that has such. Elements of arrays are none.
+func TestSiblings(t *testing.T) {
+	number := &Type{Kind: Int, Name: "int", Size: 4}
+	link := &Type{Kind: Struct, Name: "link", Size: 8, Members: []Member{{Name: "n", Type: number}}}
+	pair := &Type{Kind: Struct, Name: "pair", Size: 16, Members: []Member{{Name: "one", Type: link}, {Name: "two", Type: link, Offset: 8}}}
+	pool := &Type{Kind: Struct, Name: "pool", Size: 80, Members: []Member{
+		{Name: "idle", Type: pair}, {Name: "busy", Type: pair, Offset: 16}, {Name: "lone", Type: link, Offset: 32},
+		{Name: "rows", Type: &Type{Kind: Array, Size: 32, Elem: pair, Count: 2}, Offset: 40},
+		{Type: &Type{Kind: Struct, Size: 8, Members: []Member{{Name: "n", Type: number}}}, Offset: 72},
+	}}
+	for _, c := range []struct {
+		at   int64
+		path string
+		want []string
+	}{
+		{0, "idle", []string{"busy"}},
+		{16, "busy", []string{"idle"}},
+		{24, "busy.two", []string{"idle.one", "idle.two", "busy.one", "lone"}},
+		{32, "lone", []string{"idle.one", "idle.two", "busy.one", "busy.two"}},
+		{40, "", nil},
+		{72, "", nil},
+		{4, "", nil},
+	} {
+		p, others := pool.Siblings(c.at)
+		var got []string
+		for _, o := range others {
+			got = append(got, o.Path)
+		}
+		if p.Path != c.path || !slices.Equal(got, c.want) {
+			t.Errorf("%d: %q, %q", c.at, p.Path, got)
 		}
 	}
 }

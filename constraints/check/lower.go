@@ -201,7 +201,42 @@ func (s *scope) relation(e *syntax.Relation) operand {
 	for _, f := range e.Fields {
 		r.Fields = append(r.Fields, s.cellNames(x.node, e.Path, f)...)
 	}
+	if r.Fields != nil {
+		s.begins(x, r, e)
+	}
 	return condition(r)
+}
+
+// begins warns of a way over fields of which none is a pointer of the node at which it would have to begin.
+func (s *scope) begins(x operand, r *Relation, e *syntax.Relation) {
+	t := x.node
+	switch {
+	case x.isNode:
+	case !x.aggregate():
+		return // a pointer may lead to a node of a derived type
+	case t == nil:
+		n, ok := x.place.Base.(*Node)
+		if !ok {
+			return
+		}
+		t = n.Type
+	}
+	var own []string
+	for i := range t.Edges {
+		cell := &t.Edges[i]
+		if slices.ContainsFunc(r.Fields, func(f Field) bool { return f.Means(t, cell) }) {
+			return
+		}
+		if x.isNode || x.path == "" || strings.HasPrefix(cell.Name, x.path+".") {
+			own = addOnce(own, cell.Name)
+		}
+	}
+	if len(own) > 4 {
+		own = append(own[:4], "…")
+	}
+	if len(own) > 0 {
+		s.warnf(e.OpPos, "`%s` leads nowhere by these fields, which are none of its own (%s): name that by which it begins as well", x.src, strings.Join(own, ", "))
+	}
 }
 
 // leads refuses an object in static memory whose type is no declared one: it has no edges.

@@ -386,7 +386,7 @@ func (c *Checker) Warnings(s *Schedule) []string {
 	out = append(out, c.CutOff()...)
 	for i := range c.infos {
 		k := &c.infos[i]
-		if k.Guard != nil && !k.acyclic && !c.held[i] {
+		if k.Guard != nil && !k.acyclic && !c.held[i] && !forbids(k.Body) {
 			out = append(out, fmt.Sprintf("%s: the guard never held: %s", k.Label, k.Guard.Text()))
 		}
 	}
@@ -402,6 +402,12 @@ func (c *Checker) Warnings(s *Schedule) []string {
 		}
 	}
 	return out
+}
+
+// forbids: what a guard asks for must never be, `X ->> X => FALSE`.
+func forbids(body check.Expr) bool {
+	k, ok := body.(*check.Const)
+	return ok && !k.IsFloat && k.Int == 0
 }
 
 // CutOff tells of types that an allocator gives too few bytes, as the specification says how many these are.

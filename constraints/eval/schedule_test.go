@@ -428,7 +428,7 @@ func TestMemoryFaults(t *testing.T) {
 }
 
 func TestWarnings(t *testing.T) {
-	w := newWorld(t, dnode+`struct b { struct b *p; }; type b; struct part { int n; }; struct whole { int k; struct { struct part parts[2]; } in; }; type part; type whole; never: dnode X; X.key == 99 => X.n == 1; cpoint insert, delete for dnode, b;`)
+	w := newWorld(t, dnode+`struct b { struct b *p; }; type b; struct part { int n; }; struct whole { int k; struct { struct part parts[2]; } in; }; type part; type whole; never: dnode X; X.key == 99 => X.n == 1; forbidden: dnode X; X.key == 98 => FALSE; cpoint insert, delete for dnode, b;`)
 	s := eval.NewSchedule(w.spec, schedProgram)
 	ev := event(t, "call 1 1 100")
 	s.Event(&ev, 0)

@@ -58,6 +58,11 @@ func (m *maker) arraysOf(tables []*table, others []*portrait) {
 					c.implies = append(c.implies, r.key) // from an index on that leads out of the block nothing is asked
 				}
 			}
+			if e := pointee(a.elem); e != nil && e.Kind == types.Void && a.block != "" && target == nil {
+				c := m.add("led "+a.name+" "+n.name, "what "+n.of(a.name)+" lead to is alive",
+					fmt.Sprintf("for I in 0 to %s, X.%s[I] == NULL or (X.%s[I]).EXISTS == TRUE", n.last(), a.name, a.name)).needs(a)
+				c.need, c.family = 8, "led "+a.name
+			}
 			if target != nil && a.knows && a.elem.Kind == types.Pointer { // that of a smart pointer is its own
 				m.add("led "+a.name, "what the elements of "+a.name+" lead to is alive",
 					fmt.Sprintf("for I in 0 to %s, X.%s[I] == NULL or (X.%s[I]).EXISTS == TRUE", n.last(), a.name, a.name)).needs(a).need = 8

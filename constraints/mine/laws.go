@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"mgtrace/types"
 )
 
 // laws makes the candidates that build on the shape.
@@ -15,7 +17,8 @@ func (m *maker) laws(s shape, globals []global, others []*portrait) {
 	m.degrees(s)
 	m.heights(s)
 	m.members(m.typ.Layout, "", 0)
-	m.waysBack()
+	m.lists(others)
+	m.waysBack(others)
 	m.orders(s)
 	m.secondOrders(s)
 	m.textOrders(s)
@@ -183,8 +186,9 @@ func (m *maker) flags(s shape) {
 		}
 		for i, leaf := range v {
 			inner := v[1-i]
-			m.add(fmt.Sprintf("leaf %s %d", f.name, leaf), fmt.Sprintf("%s is %s in a leaf, else %s", f.name, f.text(leaf), f.text(inner)),
+			c := m.add(fmt.Sprintf("leaf %s %d", f.name, leaf), fmt.Sprintf("%s is %s in a leaf, else %s", f.name, f.text(leaf), f.text(inner)),
 				fmt.Sprintf("X.%s == %s and X.ISLEAF == TRUE or X.%s == %s and X.ISLEAF == FALSE", f.name, f.text(leaf), f.name, f.text(inner))).because("values " + f.name)
+			c.weak = f.typ.Kind != types.Enum && min(f.values[leaf], f.values[inner]) < 2 // the root alone says nothing of leaves
 		}
 	}
 }

@@ -130,17 +130,25 @@ func (m *maker) siblings(s shape) {
 // waysBack makes the candidates about pointers to the pointer that leads to this node, as the
 // tqe_prev and le_prev of sys/queue.h and the pprev of Linux's hlist are. That pointer may lie
 // in a head that is not recorded: then it holds of what a link leads to.
-func (m *maker) waysBack() {
+func (m *maker) waysBack(others []*portrait) {
 	if m.typ.Layout == nil {
 		return
 	}
 	for _, s := range m.typ.Layout.Scalars() {
-		if s.Type == nil || s.Type.Kind != types.Pointer || !s.Type.Elem.IsPointerTo() || !sameStruct(s.Type.Elem.Elem, m.typ.Layout) || strings.Contains(s.Path, "[") {
+		if s.Type == nil || s.Type.Kind != types.Pointer || !s.Type.Elem.IsPointerTo() || strings.Contains(s.Path, "[") {
+			continue
+		}
+		entry := s.Path[:strings.LastIndexByte(s.Path, '.')+1] // the structure that both links are in
+		in := m.typ.Layout
+		if at, err := in.Find(strings.TrimSuffix(entry, ".")); entry != "" && err == nil {
+			in = at.Type
+		}
+		if to := s.Type.Elem.Elem; !sameStruct(to, m.typ.Layout) && !sameStruct(to, in) {
+			m.ways(s.Path, to, others)
 			continue
 		}
 		all := "way " + s.Path
 		m.add(all, s.Path+" leads to the pointer that leads here", fmt.Sprintf("X.%s[0] == X", s.Path))
-		entry := s.Path[:strings.LastIndexByte(s.Path, '.')+1] // the structure that both links are in
 		for _, p := range m.own() {
 			if !p.array && strings.HasPrefix(p.name, entry) {
 				m.add(all+" "+p.name, fmt.Sprintf("the %s of what %s leads to leads to the pointer that leads there", s.Path, p.name),
@@ -148,6 +156,14 @@ func (m *maker) waysBack() {
 			}
 		}
 	}
+}
+
+// ways makes the candidates about a pointer to a pointer to nodes of another type: to the last of their list, where the next one goes.
+func (m *maker) ways(path string, to *types.Type, others []*portrait) {
+	if !slices.ContainsFunc(others, func(o *portrait) bool { return sameStruct(to, o.typ.Layout) }) {
+		return
+	}
+	m.add("end "+path, fmt.Sprintf("the pointer to which %s leads is NULL", path), fmt.Sprintf("X.%s[0] == NULL", path)).atEnd(5)
 }
 
 // members makes the candidates about structures in a node that link to their own kind, as the
@@ -191,6 +207,60 @@ func (m *maker) members(t *types.Type, path string, depth int) {
 			m.members(in, path+f.Name+".", depth+1)
 		}
 	}
+}
+
+// lists makes the candidates about a number of two values that says in which list a node is by a structure in it: the same all along, and one of them behind a head
+// in what another node has of these.
+func (m *maker) lists(others []*portrait) {
+	for _, l := range embeddedLinks(m.typ.Layout, "", 0) {
+		next := linksToOwn(l.in)[0]
+		for _, f := range m.fields {
+			if !f.distinguishes() || strings.HasPrefix(f.name, l.path+".") {
+				continue
+			}
+			c := m.say("along "+l.path+" "+f.name, fmt.Sprintf("%s is the same all along %s.%s", f.name, l.path, next),
+				fmt.Sprintf("%s X, Y;  X.%s.%s == Y => X.%s == Y.%s;", m.name, l.path, next, f.name, f.name))
+			c.left, c.right, c.holds, c.need = "X."+f.name, "Y."+f.name, relations["=="], 2
+			for _, o := range others {
+				if o.name() == m.name || o.typ.Array {
+					continue
+				}
+				for _, h := range embeddedLinks(o.typ.Layout, "", 0) {
+					for _, v := range f.sorted() {
+						if !sameStruct(h.in, l.in) {
+							continue
+						}
+						c := m.say(fmt.Sprintf("head %s %s %s %s", o.name(), h.path, f.name, f.text(v)), fmt.Sprintf("%s.%s of a %s leads to nodes with %s %s", h.path, next, o.name(), f.name, f.text(v)),
+							fmt.Sprintf("%s H; %s X;  H.%s.%s == X => X.%s == %s;", o.name(), m.name, h.path, next, f.name, f.text(v)))
+						c.need, c.share = 8, float64(f.values[v])/float64(f.values[f.sorted()[0]]+f.values[f.sorted()[1]])
+					}
+				}
+			}
+		}
+	}
+}
+
+// inner is a structure in a node that links to its own kind.
+type inner struct {
+	path string
+	in   *types.Type
+}
+
+// embeddedLinks are those of a structure that are no elements of arrays, nor bases.
+func embeddedLinks(t *types.Type, path string, depth int) (out []inner) {
+	if t == nil || depth > maxNesting {
+		return nil
+	}
+	for _, f := range t.Members {
+		switch {
+		case f.Name == "" || f.Base || f.Type == nil || f.Type.Kind != types.Struct || internal(path+f.Name):
+		case len(linksToOwn(f.Type)) > 0:
+			out = append(out, inner{path + f.Name, f.Type})
+		default:
+			out = append(out, embeddedLinks(f.Type, path+f.Name+".", depth+1)...)
+		}
+	}
+	return out
 }
 
 // firstBase is the class that a class begins with; nil if it has no bases.
@@ -251,7 +321,7 @@ func (m *maker) across(others []*portrait) {
 			}
 			for _, g := range o.fields {
 				for _, f := range m.fields {
-					if f.typ.Kind == g.typ.Kind && len(f.values) > 1 && len(g.values) > 1 {
+					if (f.typ.Kind == g.typ.Kind || integer(f.typ) && integer(g.typ)) && len(f.values) > 1 && len(g.values) > 1 {
 						m.compare("copy "+f.name+" "+l.name+"."+g.name, fmt.Sprintf("%s is the %s of its %s", f.name, g.name, l.name),
 							fmt.Sprintf("X.%s != NULL", l.name), "X."+f.name, "==", fmt.Sprintf("X.%s.%s", l.name, g.name), 0)
 					}

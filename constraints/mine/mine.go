@@ -138,12 +138,12 @@ func (m *mining) explore(ctx context.Context) (*trial, error) {
 		return nil, err
 	}
 	r := m.run
+	m.head.globals = nil // of an earlier look: those that are declared without these are the user's
 	bare, err := compile(r, &m.head, nil)
 	if err != nil {
 		return nil, err
 	}
 	m.globals = slices.DeleteFunc(leading(r.Globals, bare.spec.Types), func(g global) bool { return m.embeds(g.name) })
-	m.head.globals = nil
 	for _, g := range m.globals {
 		if !slices.ContainsFunc(bare.spec.Globals, func(d check.Global) bool { return d.Name == g.name }) {
 			m.head.globals = append(m.head.globals, g.name)

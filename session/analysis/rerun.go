@@ -197,6 +197,9 @@ func (a *Analysis) edit(s *rerun.Edited, at mgpp.Timestamp) string {
 		}
 		return "with another variable in place of one that it reads"
 	case replay.Number:
+		if s.Was != 0 {
+			return "with " + a.part(s.Is, at) + " in place of " + a.part(s.Was, at)
+		}
 		if by := int64(s.By); by < 0 {
 			return fmt.Sprintf("with a number that is less by %d", -by)
 		}
@@ -243,6 +246,17 @@ func (a *Analysis) path(addr uint64, at mgpp.Timestamp) string {
 	return describe.Join(a.Graph.Name(c.Obj), c.Path)
 }
 
+// part is the structure in a node that begins at an address, of several of its type.
+func (a *Analysis) part(addr uint64, at mgpp.Timestamp) string {
+	c, ok := locatorCells{a.Graph}.Cell(trace.Addr(addr), a.Hist.At(at))
+	if !ok {
+		return a.numberAt(addr, at)
+	}
+	obj := a.Graph.Object(c.Obj)
+	p, _ := obj.Type.Layout.Siblings(int64(trace.Addr(addr) - obj.Addr))
+	return describe.Join(a.Graph.Name(c.Obj), p.Path)
+}
+
 // field is what lies at an address in a node, and what may be meant instead.
 func (a *Analysis) field(addr trace.Addr, at mgpp.Timestamp) (f rerun.Field, ok bool) {
 	cells, v := locatorCells{a.Graph}, a.Hist.At(at)
@@ -266,6 +280,12 @@ func (a *Analysis) field(addr trace.Addr, at mgpp.Timestamp) (f rerun.Field, ok 
 	}
 	for _, at := range a.variablesLike(o) {
 		f.Like = append(f.Like, uint64(at)+uint64(addr-c.Addr))
+	}
+	if obj := a.Graph.Object(o); obj.Type != nil && obj.Type.Layout != nil {
+		_, heads := obj.Type.Layout.Siblings(int64(addr - obj.Addr))
+		for _, h := range heads {
+			f.Heads = append(f.Heads, uint64(obj.Addr)+uint64(h.Offset))
+		}
 	}
 	return f, true
 }
@@ -494,7 +514,7 @@ func (a *Analysis) parameters(entry trace.Addr, at mgpp.Timestamp, given map[str
 
 // program is what a call is executed again on.
 func (a *Analysis) program(like *rerun.Rerun) rerun.Program {
-	return rerun.Program{Spec: a.spec, History: a.Hist, Model: a.model(), Typing: a.Typing, Symbols: a.Symbols, Bias: a.Bias(), Pointers: a.pointers, Flags: a.flags, Field: a.field, Node: a.addressOf, Callee: a.callee, Like: like}
+	return rerun.Program{Spec: a.spec, History: a.Hist, Model: a.model(), Typing: a.Typing, Symbols: a.Symbols, Bias: a.Bias(), Pointers: a.pointers, Flags: a.flags, Variable: a.writable, Field: a.field, Node: a.addressOf, Callee: a.callee, Like: like}
 }
 
 // ended is the call in which the program died, to be executed up to there.
@@ -571,6 +591,20 @@ func (a *Analysis) flags(addr trace.Addr) int {
 		return 0
 	}
 	return int(t.Size)
+}
+
+// writable is the name of the program's variable in static memory at an address to which it may write, "" if there is none.
+func (a *Analysis) writable(addr trace.Addr) string {
+	im, ok := a.Symbols.Image(addr)
+	if !ok || im.Obj == nil || !im.Traced {
+		return ""
+	}
+	at := uint64(addr - im.Bias)
+	v, ok := im.Obj.GlobalAt(at)
+	if !ok || !slices.ContainsFunc(im.Obj.WritableSegments(), func(w [2]uint64) bool { return w[0] <= at && at < w[1] }) {
+		return ""
+	}
+	return v.Name
 }
 
 // variable is the type of the program's variable in static memory that begins at an address, nil if none does.

@@ -24,6 +24,7 @@ type Field struct {
 	Size    int // bytes
 	Pointer bool
 	Like    []uint64 // addresses of the node's other fields of that size that hold pointers, or numbers, too
+	Heads   []uint64 // of the node's other parts of the type of the structure that begins there
 }
 
 // Limits of experiments with edits.
@@ -158,6 +159,9 @@ func (r *Rerun) edits(s *replay.Site) (out []Edited) {
 			}
 		}
 	case s.Mem != 0:
+		if f, _ := r.field(s.Mem); s.Size == 0 && f.Heads != nil {
+			break // the address of a part, not of a field
+		}
 		for _, at := range r.likeFields(s.Mem, s.Size) {
 			add(replay.Edit{Kind: replay.Place, By: at - s.Mem}, s.Mem, at)
 		}
@@ -170,6 +174,9 @@ func (r *Rerun) edits(s *replay.Site) (out []Edited) {
 	}
 	if s.Result > 0 {
 		r.numbers(s, add)
+	}
+	if !s.Stores {
+		r.heads(s, add)
 	}
 	if s.Float > 0 && !s.Stores {
 		r.constants(s, add)
@@ -312,6 +319,14 @@ func (r *Rerun) numbers(s *replay.Site, add func(e replay.Edit, was, is uint64))
 		if s.Step != 1 && s.Step+1 != 0 {
 			add(replay.Edit{Kind: replay.Number, By: -s.Step}, 0, 0)
 		}
+	}
+}
+
+// heads are the other parts of a node that may be meant in place of the one of which the address is made, as the head of another list.
+func (r *Rerun) heads(s *replay.Site, add func(e replay.Edit, was, is uint64)) {
+	f, _ := r.field(s.Made)
+	for _, at := range f.Heads[:min(len(f.Heads), maxLike)] {
+		add(replay.Edit{Kind: replay.Number, By: at - s.Made}, s.Made, at)
 	}
 }
 

@@ -69,3 +69,64 @@ func reproduces(run *replay.Run, was []replay.Effect, elsewhere bool) []int {
 	}
 	return matched
 }
+
+// leave learns from what was recorded what lay in new blocks: where a bit-field is the first that is written to a byte, its other bits are stored
+// as they were, and of what an allocator has left there nothing is recorded. It reports whether there was any.
+func (r *Rerun) leave(was []replay.Effect) (any bool) {
+	i, n := 0, -1
+	new := map[uint64]leftAt{} // bytes of new blocks that nothing has written yet
+	for k := range r.was.Effects {
+		e := &r.was.Effects[k]
+		agreed := i < len(was) && agrees(e, &was[i], false)
+		switch {
+		case e.Kind == replay.Alloc:
+			n++
+			for off := range min(e.Size, maxLeftIn) {
+				new[e.Addr+off] = leftAt{n, off}
+			}
+		case e.Kind == replay.Store && !agreed && i < len(was) && was[i].Kind == replay.Store && e.Addr == was[i].Addr && within(e, was[i].PC) && len(e.Data) == len(was[i].Data):
+			agreed = true
+			for j, b := range was[i].Data {
+				if at, is := new[e.Addr+uint64(j)]; is && b != e.Data[j] {
+					any = r.learnLeft(at, b, b^e.Data[j]) || any
+				}
+			}
+		}
+		if agreed {
+			i++
+		}
+		if e.Kind == replay.Store || e.Kind == replay.Bulk {
+			for j := range uint64(len(e.Data)) {
+				delete(new, e.Addr+j)
+			}
+		}
+	}
+	return any
+}
+
+// leftAt is a byte of the block that an allocation gives.
+type leftAt struct {
+	alloc int
+	off   uint64
+}
+
+// maxLeftIn bounds where in a new block it is looked for what was left.
+const maxLeftIn = 64
+
+// learnLeft notes bits of a byte of a new block. It reports whether that is news.
+func (r *Rerun) learnLeft(at leftAt, bits, mask byte) bool {
+	list := r.left[at.alloc]
+	k := slices.IndexFunc(list, func(l replay.Left) bool { return l.Off == at.off })
+	switch {
+	case k < 0:
+		if r.left == nil {
+			r.left = map[int][]replay.Left{}
+		}
+		r.left[at.alloc] = append(list, replay.Left{Off: at.off, Mask: mask, Bits: bits & mask})
+		return true
+	case mask&^list[k].Mask == 0:
+		return false // it was so, and is something else
+	}
+	list[k].Mask, list[k].Bits = list[k].Mask|mask, list[k].Bits|bits&mask
+	return true
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"strings"
 
 	"mgtrace/constraints/check"
 	"mgtrace/constraints/eval"
@@ -29,6 +30,8 @@ type Program struct {
 	Pointers func(trace.Addr, mgpp.Timestamp) []uint64
 	// Flags is the size of an integer variable in static memory that begins at an address, 0 if none does.
 	Flags func(trace.Addr) int
+	// Variable is the name of the variable in static memory at an address that the program may write to, "" if there is none. It may be nil.
+	Variable func(trace.Addr) string
 	// Field is what lies at an address at a time, if it is in a node.
 	Field func(trace.Addr, mgpp.Timestamp) (Field, bool)
 	// Node is where a node lies.
@@ -82,28 +85,29 @@ type Rerun struct {
 	did               map[mgpp.NodeID]int // with each of the blocks that there were before it: how often it wrote there; as much as can be: freed it
 	stored            map[mgpp.NodeID]int // so many pointers to each of these
 	was               *replay.Run
-	ways              map[Way]bool      // what Went knows; nil: it was not asked yet
-	matched           []int             // the effects that were recorded, in order
-	wild              uint64            // replay.Crash.Unknown
-	in                *world            // the world in which it did what was recorded
-	twin              *twin             // nil: not made yet, or it can not be
-	floats            []uint64          // the call's floating-point arguments
-	single            uint64            // world.single
-	constant          []known           // world.constant
-	declared          []uint64          // world.declared
-	depends           bool              // that byte was read: what the call does depends on it
-	results           []uint64          // what library functions returned of which nothing tells, the last ever after
-	fraction          uint64            // what clocks told beside the seconds
-	probed            bool              // stillBroken has looked for
-	probe             *eval.Instance    // the instance that is asked first, nil if there is none
-	cost              uint64            // that takes so many steps of evaluation
-	asked             bool              // twin was asked for
-	whole, wholeAsked bool              // nothing was inconsistent at To, if that was asked
-	trailed           bool              // the machine keeps states in between
-	steps             int               // instructions of experiments so far
-	checked           uint64            // steps of evaluation of hypothetical views so far
-	limit             uint64            // of these
-	answers           map[string]answer // what cures said of bytes that are others
+	ways              map[Way]bool          // what Went knows; nil: it was not asked yet
+	matched           []int                 // the effects that were recorded, in order
+	wild              uint64                // replay.Crash.Unknown
+	in                *world                // the world in which it did what was recorded
+	twin              *twin                 // nil: not made yet, or it can not be
+	floats            []uint64              // the call's floating-point arguments
+	single            uint64                // world.single
+	constant          []known               // world.constant
+	declared          []uint64              // world.declared
+	left              map[int][]replay.Left // what new blocks held
+	depends           bool                  // that byte was read: what the call does depends on it
+	results           []uint64              // what library functions returned of which nothing tells, the last ever after
+	fraction          uint64                // what clocks told beside the seconds
+	probed            bool                  // stillBroken has looked for
+	probe             *eval.Instance        // the instance that is asked first, nil if there is none
+	cost              uint64                // that takes so many steps of evaluation
+	asked             bool                  // twin was asked for
+	whole, wholeAsked bool                  // nothing was inconsistent at To, if that was asked
+	trailed           bool                  // the machine keeps states in between
+	steps             int                   // instructions of experiments so far
+	checked           uint64                // steps of evaluation of hypothetical views so far
+	limit             uint64                // of these
+	answers           map[string]answer     // what cures said of bytes that are others
 
 	sites  []*replay.Site            // the instructions that were executed, in the order in which they are edited; nil: not asked yet
 	places map[uint64][]*replay.Site // by the frame: what was read or written on the stack
@@ -179,7 +183,10 @@ func (r *Rerun) reproduce(was []replay.Effect) error {
 			break
 		}
 		r.floats = []uint64{v}
-		r.execute(r.world(), was)
+		w := r.world()
+		w.noting = true
+		r.execute(w, was)
+		w.noting = false
 	}
 	if call.Over && r.was.Err != nil || r.matched == nil || call.Died != 0 && !r.dies() {
 		return r.unlike()
@@ -232,9 +239,31 @@ func (r *Rerun) unlike() error {
 	case r.was.Guessed > 0 && r.call.Begun != nil:
 		return errFrame
 	case r.was.Guessed > 0:
-		return errUnknown
+		return r.telling(errUnknown)
 	}
-	return errOther
+	return r.telling(errOther)
+}
+
+// maxNamed bounds the variables that are named.
+const maxNamed = 8
+
+// telling adds which variables in static memory the call has read that are not recorded, which declaring them changes.
+func (r *Rerun) telling(err error) error {
+	var names []string
+	for _, at := range r.in.statics {
+		for a := at; r.p.Variable != nil && a < at+8 && len(names) < maxNamed; a++ {
+			if _, recorded := r.in.view.NodeAt(a); recorded {
+				break
+			}
+			if name := r.p.Variable(a); name != "" && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return err
+	}
+	return fmt.Errorf("%w; with `global %s;` it is known what lies there", err, strings.Join(names, ", "))
 }
 
 // recorded is what the call did as it was recorded; the error says why that is more than can be executed again.
@@ -372,6 +401,7 @@ func floats(was []replay.Effect) (out []uint64) {
 
 // execute executes the call as it was, and learns what it can of memory from what was recorded.
 func (r *Rerun) execute(w *world, was []replay.Effect) {
+	r.left = nil
 	for range maxTold {
 		r.in, r.machine = w, replay.New(w)
 		if r.p.Like != nil {
@@ -381,7 +411,7 @@ func (r *Rerun) execute(w *world, was []replay.Effect) {
 		again := r.again()
 		again.MaxSteps, again.Brief, again.Valueless = maxCall, false, r.p.Like != nil
 		r.was = r.machine.Run(again)
-		if r.was.Guessed == 0 || !w.learn(r.was, was) {
+		if told := r.was.Guessed > 0 && w.learn(r.was, was); !(r.was.Guessed > 0 && r.leave(was)) && !told {
 			break
 		}
 	}
@@ -395,7 +425,7 @@ func (r *Rerun) crash() replay.Crash {
 
 // again is the call, for an experiment.
 func (r *Rerun) again() replay.Call {
-	c := replay.Call{Entry: uint64(r.call.Entry), Args: r.call.Args, Begun: r.call.Begun, Floats: r.floats, Place: r.place, Resize: r.resize, Brief: true, Results: r.result, Written: r.written, Fraction: r.fraction, Until: r.call.Until}
+	c := replay.Call{Entry: uint64(r.call.Entry), Args: r.call.Args, Begun: r.call.Begun, Floats: r.floats, Place: r.place, Left: r.left, Resize: r.resize, Brief: true, Results: r.result, Written: r.written, Fraction: r.fraction, Until: r.call.Until}
 	if r.call.Last != 0 {
 		c.Crash = r.crash()
 	}

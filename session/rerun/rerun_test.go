@@ -343,3 +343,24 @@ func TestInstead(t *testing.T) {
 		}
 	}
 }
+
+// TestLeave: of a new block the bits are learnt that the first store to a byte has left as they were. What was written before is wrong, not left; and so is what
+// is in no new block.
+func TestLeave(t *testing.T) {
+	alloc := replay.Effect{Kind: replay.Alloc, Addr: 64, Size: 16}
+	store := func(addr uint64, data ...byte) replay.Effect {
+		return replay.Effect{Kind: replay.Store, PC: addr, Addr: addr, Size: uint64(len(data)), Data: data}
+	}
+	r := &Rerun{was: &replay.Run{Effects: []replay.Effect{store(8, 1), alloc, store(64, 0x02), store(64, 0x12), store(65, 0, 7), store(80, 3)}}}
+	was := []replay.Effect{store(8, 9), alloc, store(64, 0xf2), store(64, 0xe2), store(65, 0x80, 7), store(80, 4)}
+	if !r.leave(was) {
+		t.Error("nothing was learnt")
+	}
+	want := []replay.Left{{Off: 0, Mask: 0xf0, Bits: 0xf0}, {Off: 1, Mask: 0x80, Bits: 0x80}}
+	if got := r.left[0]; len(r.left) != 1 || !slices.Equal(got, want) {
+		t.Errorf("%+v, want %+v", r.left, want)
+	}
+	if r.leave(was) {
+		t.Error("the same is no news")
+	}
+}

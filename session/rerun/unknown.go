@@ -238,7 +238,7 @@ func short(run, was []replay.Effect) (more uint64, had int, ok bool) {
 			had++
 		}
 	}
-	if had == len(was) || was[had].Kind != replay.Store || len(was[had].Data) != 4 && len(was[had].Data) != 8 {
+	if had == len(was) || was[had].Kind != replay.Store || len(was[had].Data) > 8 {
 		return 0, had, false
 	}
 	for k := range run {

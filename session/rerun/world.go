@@ -29,6 +29,8 @@ type world struct {
 	// numbers are such variables that were read, in order, whatever they began with, as long as noting is set.
 	numbers []uint64
 	noting  bool
+	// statics are words of static memory that are not recorded and were read.
+	statics []trace.Addr
 	// single is where the C library notes, in a byte, that there is one thread; 0: nowhere, or there are more. By it the C++ library's
 	// shared pointers count with locked instructions or without. asked is set where it is read.
 	single uint64
@@ -116,9 +118,8 @@ func (w *world) readImage(addr uint64, data []byte, known []bool) int {
 	for i := range k {
 		known[i] = true
 	}
-	for i := uint64(0); w.flags != nil && i < k && !(w.unset && !w.set && !w.noting); i += 4 {
-		n := uint64(w.flags(trace.Addr(addr + i)))
-		if n == 0 || i+n > k {
+	for i, n := uint64(0), uint64(0); w.flags != nil && i < k && !(w.unset && !w.set && !w.noting); i += max(n, 1) {
+		if n = uint64(w.flags(trace.Addr(addr + i))); n == 0 || i+n > k {
 			continue
 		}
 		if w.noting && len(w.numbers) < maxNumbers && !slices.Contains(w.numbers, addr+i) {
@@ -130,6 +131,9 @@ func (w *world) readImage(addr uint64, data []byte, known []bool) int {
 			}
 		}
 	}
+	if im.Traced && w.noting && len(w.statics) < maxStatics && !slices.Contains(w.statics, trace.Addr(addr)) {
+		w.statics = append(w.statics, trace.Addr(addr))
+	}
 	if k == 8 {
 		w.link(im, addr, data)
 		list := w.pointers(trace.Addr(addr))
@@ -139,6 +143,9 @@ func (w *world) readImage(addr uint64, data []byte, known []bool) int {
 	}
 	return int(k)
 }
+
+// maxStatics bounds what is noted of static memory.
+const maxStatics = 64
 
 // link writes to a word what the dynamic linker wrote there: tables of functions have such.
 func (w *world) link(im *symbol.Image, addr uint64, data []byte) {
