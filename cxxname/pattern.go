@@ -361,6 +361,12 @@ func glob(pattern, s string) bool {
 	return strings.HasSuffix(s, parts[last])
 }
 
+// WithoutParams drops the parameters from a demangled name: "Lru<int>::put(int)" is "Lru<int>::put".
+func WithoutParams(name string) string {
+	name, _, _ = splitParams(name)
+	return name
+}
+
 // splitParams cuts a demangled name at its parameter list: the last
 // parentheses outside template arguments that are not part of the name.
 func splitParams(s string) (name, params string, ok bool) {

@@ -154,3 +154,14 @@ func FuzzPlain(f *testing.F) {
 		}
 	})
 }
+
+// TestWithoutParams: parameters are dropped, and parentheses that are part of a name are not.
+func TestWithoutParams(t *testing.T) {
+	for name, want := range map[string]string{
+		"up": "up", "Lru<int>::put(int)": "Lru<int>::put", "(anonymous namespace)::f": "(anonymous namespace)::f", "F::operator()(int (*)(int))": "F::operator()",
+	} {
+		if got := WithoutParams(name); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}

@@ -404,7 +404,7 @@ type Evidence struct {
 	Later   bool           // Unlike: another statement broke a law before; Crash: all is broken since an earlier call
 	Times   int            // Counterfactual: of so many of its operations together; 0: of one
 	Alone   bool           // Habit: to write what the statement writes would not mend all
-	Only    bool           // Habit: what usually runs on its other side did run
+	Only    bool           // Habit: what usually runs on its other side did run; Uncalled: nothing else that is known would mend all
 	Left    bool           // Habit: of a free, a node was taken out to which nothing leads any more, and is there still
 }
 

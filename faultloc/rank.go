@@ -454,7 +454,7 @@ func (e Evidence) worth() int {
 		if e.Named {
 			return worthCall
 		}
-		if e.Next {
+		if e.Next || e.Only {
 			return worthRepair
 		}
 		return worthOther

@@ -31,6 +31,9 @@ func uncalled(in Input, r Rerun, suspects []Suspect) []Suspect {
 		return suspects
 	}
 	x := added[0]
-	e := Evidence{Kind: Uncalled, Cured: len(in.Found), Of: len(in.Found), Alike: true, Differs: x.Differs, Edit: x.Edit, Named: named(x), Next: x.Beside}
+	whole := func(s Suspect) bool {
+		return slices.ContainsFunc(s.Evidence, func(e Evidence) bool { return e.Of > 0 && e.Cured == e.Of && e.worth() > 0 })
+	}
+	e := Evidence{Kind: Uncalled, Cured: len(in.Found), Of: len(in.Found), Alike: true, Differs: x.Differs, Edit: x.Edit, Named: named(x), Next: x.Beside, Only: !slices.ContainsFunc(suspects, whole)}
 	return append(suspects, Suspect{Kind: Decided, PC: x.PC, Calls: x.Calls, Operation: x.After, Evidence: []Evidence{e}})
 }

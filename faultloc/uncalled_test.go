@@ -17,6 +17,7 @@ func TestCallMissing(t *testing.T) {
 	wrong := Suspect{Kind: Wrote, PC: 21, Evidence: []Evidence{{Kind: Counterfactual, Cured: 1, Of: 1}}}
 	outdated := Suspect{Kind: Wrote, PC: 22, Evidence: []Evidence{{Kind: Outdated, Cured: 1, Of: 1, Flips: 1}, {Kind: Flip, Flips: 1}}}
 	missing := Suspect{Kind: Omitted, PC: 30, Repair: &Repair{}, Evidence: []Evidence{{Kind: RepairCell, Cured: 1, Of: 1}, {Kind: Missing, Often: 9, Of: 9, Cured: 1}}}
+	part := Suspect{Kind: Wrote, PC: 24, Evidence: []Evidence{{Kind: Outdated, Cured: 1, Of: 2, Flips: 1}, {Kind: Flip, Flips: 1}}}
 	usual := Suspect{Kind: Wrote, PC: 23, Evidence: []Evidence{{Kind: RepairCell, Cured: 1, Of: 1, Usual: true}}}
 	for _, c := range []struct {
 		name     string
@@ -34,6 +35,7 @@ func TestCallMissing(t *testing.T) {
 		{"the store that is missing is one of the function's", []Suspect{flip, missing}, []Experiment{call(60, 0, true), call(61, 30, true)}, 61, 3},
 		{"it has run elsewhere", []Suspect{flip, missing}, []Experiment{call(61, 30, false)}, 30, 2},
 		{"it is another's", []Suspect{flip, missing}, []Experiment{call(60, 0, true)}, 30, 2},
+		{"a field that would mend a part beside a store", []Suspect{part}, []Experiment{call(60, 0, false)}, 60, 2},
 		{"no call would do", []Suspect{flip}, nil, 20, 1},
 	} {
 		got, _ := rank(uncalled(in, tried{added: c.added}, c.suspects))

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"mgtrace/constraints/graph"
+	"mgtrace/cxxname"
 	"mgtrace/faultloc"
 	"mgtrace/mgpp"
 	"mgtrace/objfile"
@@ -28,8 +29,10 @@ func (x *experiments) Added() (out []faultloc.Experiment) {
 	for _, s := range x.call.Added(x.a.callees(x.call.To())) {
 		pc, calls := x.a.beyondHeaders(trace.Addr(s.PC), s.Calls)
 		var args []string
-		for _, v := range s.Args {
-			args = append(args, x.a.number(v))
+		for i, v := range s.Args {
+			if !s.Callee.Params[i].This {
+				args = append(args, x.a.number(v))
+			}
 		}
 		where := "behind"
 		if s.Before {
@@ -98,14 +101,18 @@ func (a *Analysis) callee(entry uint64) (f rerun.Callee, ok bool) {
 	if !ok {
 		return f, false
 	}
-	f.Entry, f.Name = entry, fn.Base
+	f.Entry, f.Name = entry, cxxname.WithoutParams(cxxname.Short(fn.Base))
 	for _, v := range im.Obj.Params(entry - uint64(im.Bias)) {
 		n := len(f.Params)
 		switch t := v.Type; {
 		case t == nil || n == maxParameters || v.Loc.Kind == objfile.LocReg && v.Loc.Reg != objfile.ArgRegs[n]:
 			return f, false
 		case t.Kind == types.Pointer:
-			f.Params = append(f.Params, rerun.Accepted{Fits: a.leadsTo(t.Elem)})
+			p := rerun.Accepted{Fits: a.leadsTo(t.Elem), This: v.Name == "this"}
+			if t.Elem != nil {
+				p.To = cxxname.Normal(t.Elem.Name)
+			}
+			f.Params = append(f.Params, p)
 		case t.Kind == types.Int, t.Kind == types.Uint, t.Kind == types.Bool, t.Kind == types.Enum:
 			f.Params = append(f.Params, rerun.Accepted{Size: int(t.Size)})
 		default:

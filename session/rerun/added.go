@@ -32,7 +32,15 @@ type Callee struct {
 // Accepted is what a parameter may be given.
 type Accepted struct {
 	Size int               // of a number; 0: it is a pointer
-	Fits func(uint64) bool // of a pointer: it may lead there
+	To   string            // what a pointer leads to, by its type's name; "": it has none
+	Fits func(uint64) bool // of a pointer: it may lead there, whatever was given to others
+	This bool              // it is the object whose method the function is
+}
+
+// argument is a value that may be one: a pointer that was given to a parameter also of one to that type.
+type argument struct {
+	value uint64
+	to    string
 }
 
 // Limits of experiments with calls beside.
@@ -184,42 +192,42 @@ func (r *Rerun) positions(called []replay.Called) (out []position) {
 
 // argumentsOf are numbers and pointers that may be arguments: what is broken, those of the calls that were made, and pointers to the nodes that were written
 // to, the newest first.
-func (r *Rerun) argumentsOf(called []replay.Called) (numbers, pointers []uint64) {
-	add := func(list *[]uint64, v uint64) {
-		if len(*list) < maxArguments && !slices.Contains(*list, v) {
-			*list = append(*list, v)
+func (r *Rerun) argumentsOf(called []replay.Called) (numbers, pointers []argument) {
+	add := func(list *[]argument, v uint64, to string) {
+		if x := (argument{v, to}); len(*list) < maxArguments && !slices.Contains(*list, x) {
+			*list = append(*list, x)
 		}
 	}
 	for _, i := range r.call.Broken[:min(len(r.call.Broken), maxProbed)] {
 		for _, o := range i.Nodes {
 			if o != 0 {
-				add(&pointers, uint64(r.p.Node(o)))
+				add(&pointers, uint64(r.p.Node(o)), "")
 			}
 		}
 		for _, n := range i.Index {
-			add(&numbers, uint64(n))
+			add(&numbers, uint64(n), "")
 		}
 	}
 	for _, x := range slices.Backward(called) {
 		f, ok := r.p.Callee(x.Entry)
 		for k := 0; ok && k < len(f.Params); k++ {
 			if n := f.Params[k].Size; n > 0 {
-				add(&numbers, x.Args[k]&(1<<(8*n)-1))
+				add(&numbers, x.Args[k]&(1<<(8*n)-1), "")
 			} else {
-				add(&pointers, x.Args[k])
+				add(&pointers, x.Args[k], f.Params[k].To)
 			}
 		}
 	}
 	for _, e := range slices.Backward(r.was.Effects) {
 		if id, ok := r.p.History.NodeAtTime(trace.Addr(e.Addr), r.call.To); ok {
-			add(&pointers, uint64(r.p.History.Node(id).Start))
+			add(&pointers, uint64(r.p.History.Node(id).Start), "")
 		}
 	}
 	return numbers, pointers
 }
 
 // arguments are the ways to give a function its arguments.
-func (f *Callee) arguments(numbers, pointers []uint64) func(yield func([]uint64) bool) {
+func (f *Callee) arguments(numbers, pointers []argument) func(yield func([]uint64) bool) {
 	return func(yield func([]uint64) bool) {
 		args := make([]uint64, len(f.Params))
 		var give func(k int) bool
@@ -232,11 +240,12 @@ func (f *Callee) arguments(numbers, pointers []uint64) func(yield func([]uint64)
 			if p.Size > 0 {
 				list = numbers
 			}
-			for _, v := range list {
-				if p.Size == 0 && (!p.Fits(v) || slices.Contains(args[:k], v)) {
-					continue // nor the same node twice
+			for i, v := range list {
+				fits := p.Size > 0 || (v.to != "" && v.to == p.To || p.Fits(v.value)) && !slices.Contains(args[:k], v.value) // nor the same node twice
+				if !fits || slices.ContainsFunc(list[:i], func(o argument) bool { return o.value == v.value && (p.Size > 0 || o.to == v.to || p.Fits(v.value)) }) {
+					continue
 				}
-				if args[k] = v; !give(k + 1) {
+				if args[k] = v.value; !give(k + 1) {
 					return false
 				}
 			}

@@ -6,11 +6,18 @@ import (
 	"testing"
 )
 
+func given(list ...uint64) (out []argument) {
+	for _, v := range list {
+		out = append(out, argument{value: v})
+	}
+	return out
+}
+
 // TestArguments: a function is given each value that fits, in all ways; none, where nothing does.
 func TestArguments(t *testing.T) {
 	f := Callee{Params: []Accepted{{Fits: func(v uint64) bool { return v > 100 }}, {Size: 4}}}
 	var got []string
-	for args := range f.arguments([]uint64{7, 8}, []uint64{100, 200, 300}) {
+	for args := range f.arguments(given(7, 8), given(100, 200, 300)) {
 		got = append(got, fmt.Sprint(args))
 	}
 	if want := []string{"[200 7]", "[200 8]", "[300 7]", "[300 8]"}; !slices.Equal(got, want) {
@@ -18,16 +25,24 @@ func TestArguments(t *testing.T) {
 	}
 	two := Callee{Params: []Accepted{f.Params[0], f.Params[0]}}
 	got = nil
-	for args := range two.arguments(nil, []uint64{200, 300}) {
+	for args := range two.arguments(nil, given(200, 300)) {
 		got = append(got, fmt.Sprint(args))
 	}
 	if want := []string{"[200 300]", "[300 200]"}; !slices.Equal(got, want) {
 		t.Errorf("two nodes: %v, want %v", got, want)
 	}
-	for args := range f.arguments([]uint64{7}, []uint64{100}) {
+	method := Callee{Params: []Accepted{{To: "tree", Fits: func(uint64) bool { return false }}, f.Params[0]}}
+	got = nil
+	for args := range method.arguments(nil, []argument{{50, "tree"}, {60, "list"}, {200, "node"}, {200, ""}}) {
+		got = append(got, fmt.Sprint(args))
+	}
+	if want := []string{"[50 200]"}; !slices.Equal(got, want) {
+		t.Errorf("an object that no node is: %v, want %v", got, want)
+	}
+	for args := range f.arguments(given(7), given(100)) {
 		t.Errorf("%v", args)
 	}
-	for args := range f.arguments([]uint64{7, 8}, []uint64{200}) {
+	for args := range f.arguments(given(7, 8), given(200)) {
 		if args[1] != 7 {
 			t.Errorf("%v, though no more was asked for", args)
 		}
