@@ -24,7 +24,7 @@ type firsts struct {
 }
 
 // maxChained bounds the nodes of an array of which it is counted what leads to each.
-const maxChained = 512
+const maxChained = 128
 
 // chains makes the candidates about chains by a number of a row's elements.
 func (m *mining) chains(r *row) {

@@ -286,6 +286,7 @@ func (m *mining) candidates(base *trial) (out []*candidate) {
 		mk.lengthsOf(m.portraits)
 		mk.references(m.portraits, m.globals)
 		mk.sumsOfAll(m.portraits, counters)
+		mk.mostlySum = func(o *portrait, l *link, f, g *field) bool { return m.mostlySum(base, p, o, l, f, g) }
 		mk.sumsOfThose(m.portraits)
 		out = append(out, mk.out...)
 		m.said = append(m.said, mk.long...)

@@ -15,7 +15,9 @@ type maker struct {
 	out   []*candidate
 	// toEnds says whether a pointer of a head's led to roots alone, or the last ones of lists, whenever the run was looked at. nil: it is not asked.
 	toEnds func(h *portrait, l *link, last bool) bool
-	long   []string // arrays that have too many elements for laws of these to be tried
+	// mostlySum says whether a number is mostly the sum of one of the nodes that lead here. nil: it is not asked.
+	mostlySum func(of *portrait, l *link, f, g *field) bool
+	long      []string // arrays that have too many elements for laws of these to be tried
 }
 
 func newMaker(p *portrait) *maker { return &maker{portrait: p, name: p.typ.Name} }

@@ -2,8 +2,11 @@ package mine
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"mgtrace/constraints/check"
+	"mgtrace/constraints/graph"
 	"mgtrace/mgpp"
 )
 
@@ -79,7 +82,7 @@ func (m *maker) sumsOfThose(others []*portrait) {
 			}
 			for _, f := range m.fields {
 				for _, g := range o.fields {
-					if f.counts() && integer(g.typ) && len(f.values) > 2 && len(g.values) > 1 && g.min >= 0 && g.max <= f.max {
+					if f.counts() && integer(g.typ) && len(f.values) > 2 && len(g.values) > 1 && g.min >= 0 && g.max <= f.max && (m.mostlySum == nil || m.mostlySum(o, l, f, g)) {
 						m.compare(fmt.Sprintf("sum those %s %s %s %s", f.name, o.name(), l.name, g.name), fmt.Sprintf("%s is the sum of %s of the %s with %s to this one", f.name, g.name, o.name(), l.name), "", "X."+f.name, "==",
 							fmt.Sprintf("SUM(%s Y: Y.%s == X ? Y.%s : 0)", o.name(), l.name, g.name), 0).because("lower " + f.name)
 					}
@@ -87,6 +90,40 @@ func (m *maker) sumsOfThose(others []*portrait) {
 			}
 		}
 	}
+}
+
+// maxSumLooks bounds the times at which sums are looked at before they are tried at all.
+const maxSumLooks = 8
+
+// mostlySum reports whether a number of the nodes of a type was the sum of one of those that have a pointer to the node for half of them, as far as both are known, at a few of
+// the times that were looked at. To check it takes each of the one for each of the others, at each change of these: of many nodes it is not said.
+func (m *mining) mostlySum(t *trial, owner, of *portrait, l *link, f, g *field) bool {
+	i := slices.IndexFunc(of.typ.Edges, func(c check.EdgeCell) bool { return c.Name == l.name })
+	if n := len(m.looks); i < 0 || n == 0 || (owner.met/n)*(of.met/n) > maxScans {
+		return false
+	}
+	c := &of.typ.Edges[i]
+	good, all := 0, 0
+	step := max(1, len(m.looks)/maxSumLooks)
+	t.graph.Advance()
+	for k := step - 1; k < len(m.looks); k += step {
+		v := m.run.History.At(m.looks[k].at)
+		sums := map[graph.ObjID]int64{}
+		for _, o := range t.graph.Live(of.typ, v.Time(), nil) {
+			x, ok := g.read(v, t.graph.Object(o).Addr)
+			if to := t.graph.Resolve(v.Time(), v.Target(t.graph.CellAddr(o, c, 0), c.Coded), c.Elem, of.typ); ok && to != 0 {
+				sums[to] += x
+			}
+		}
+		for _, o := range t.graph.Live(owner.typ, v.Time(), nil) {
+			if x, ok := f.read(v, t.graph.Object(o).Addr); ok && (x != 0 || sums[o] != 0) {
+				if all++; x == sums[o] {
+					good++
+				}
+			}
+		}
+	}
+	return good > 0 && 2*good >= all
 }
 
 // counter is a number in static memory, with what it was at the times that were looked at.

@@ -133,6 +133,11 @@ func TestSumsOfThose(t *testing.T) {
 		stack.links = []*link{&c.link}
 		m := newMaker(item)
 		m.sumsOfThose([]*portrait{item, stack})
+		no := newMaker(item)
+		no.mostlySum = func(*portrait, *link, *field, *field) bool { return false }
+		if no.sumsOfThose([]*portrait{item, stack}); len(no.out) > 0 {
+			t.Errorf("%s: tried, though it is no sum", c.name)
+		}
 		if len(m.out) != c.want || c.want > 0 && m.out[0].Text != "item X;  X.total == SUM(stack Y: Y.of == X ? Y.count : 0);" {
 			t.Errorf("%s: %d candidates, want %d", c.name, len(m.out), c.want)
 		}
