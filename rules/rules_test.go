@@ -93,7 +93,7 @@ var imports = []struct {
 	{"session/typing", true, "constraints/check cxxname inline/matter mgpp objfile probe probe/evidence report session/symbol target/core target/mem trace types x86"},
 	{"session/contents", true, "capture trace"},
 	{"session/rerun", true, "constraints/check constraints/eval constraints/graph mgpp mgpp/coded replay session/symbol trace"},
-	{"session/analysis", false, "constraints/check constraints/describe constraints/eval constraints/graph faultloc mgpp mgpp/coded objfile render replay report session/callers session/rerun session/specfile session/symbol session/typing target/core target/mem trace types"},
+	{"session/analysis", false, "constraints/check constraints/describe constraints/eval constraints/graph cxxname faultloc mgpp mgpp/coded objfile render replay report session/callers session/rerun session/specfile session/symbol session/typing target/core target/mem trace types"},
 	{"session/live", false, "bpf capture capture/observe constraints/check flow inline inline/matter objfile probe report session/contents session/specfile session/symbol session/typing step target target/core target/mem target/undo trace translate/engine types"},
 	{"session/transient", false, ""},
 	{"session/recording", true, "capture constraints/check flow mgpp/index objfile session/contents session/symbol trace"},

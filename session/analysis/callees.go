@@ -98,10 +98,10 @@ func (a *Analysis) callee(entry uint64) (f rerun.Callee, ok bool) {
 		return f, false
 	}
 	fn, ok := im.Obj.FuncAt(entry - uint64(im.Bias))
-	if !ok {
+	f.Entry, f.Name = entry, cxxname.WithoutParams(cxxname.Short(fn.Base))
+	if !ok || cxxname.Constructs(f.Name) || cxxname.Destroys(f.Name) { // of an object that lives neither is called
 		return f, false
 	}
-	f.Entry, f.Name = entry, cxxname.WithoutParams(cxxname.Short(fn.Base))
 	for _, v := range im.Obj.Params(entry - uint64(im.Bias)) {
 		n := len(f.Params)
 		switch t := v.Type; {
