@@ -2,6 +2,7 @@ package mine
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"mgtrace/constraints/check"
@@ -60,57 +61,33 @@ func (m *mining) firstsOf(r *row, f *field) (out []*firsts) {
 	for _, v := range m.run.Globals {
 		out = append(out, firstsIn(v, m.run.Bias)...)
 	}
-	base, stride := m.rowAt(r)
-	if stride == 0 {
-		return nil
-	}
 	led := make([]int, r.count)
 	for _, look := range m.looks {
 		v := m.run.History.At(look.at)
 		clear(led)
 		for i := range r.count {
-			if to, ok := f.read(v, base+trace.Addr(i*stride)); ok && to >= 0 && to < r.count {
+			if to, ok := f.read(v, m.run.Bias+r.at+trace.Addr(i*r.typ.Layout.Size)); ok && to >= 0 && to < r.count {
 				led[to]++
 			}
 		}
-		kept := out[:0]
-		for _, h := range out {
-			if h.leads(v, led) {
-				kept = append(kept, h)
-			}
-		}
-		out = kept
+		out = slices.DeleteFunc(out, func(h *firsts) bool { return !h.leads(v, led) })
 	}
-	kept := out[:0]
-	for _, h := range out {
-		if h.some {
-			kept = append(kept, h)
-		}
-	}
-	return kept
+	return slices.DeleteFunc(out, func(h *firsts) bool { return !h.some })
 }
 
 // firstsIn are those that a variable is, or has.
 func firstsIn(v check.Variable, bias trace.Addr) (out []*firsts) {
-	if v.Type == nil {
-		return nil
-	}
-	at := trace.Addr(v.Addr) + bias
 	for _, s := range placesIn(v) {
 		e := s.Type.Elem
-		out = append(out, &firsts{path: "::" + s.Path, of: newField(types.Scalar{Type: e, Size: e.Size}), at: at + trace.Addr(s.Offset), n: s.Type.Count})
+		out = append(out, &firsts{path: "::" + s.Path, of: newField(types.Scalar{Type: e, Size: e.Size}), at: bias + trace.Addr(v.Addr) + trace.Addr(s.Offset), n: s.Type.Count})
 	}
-	for _, s := range v.Type.Scalars() {
-		if s.Type == nil || !integer(s.Type) || s.BitSize > 0 || strings.Contains(s.Path, "[") || internal(s.Path) || v.Type.Kind == types.Array {
-			continue
+	g, _ := globalOf(v, nil)
+	for _, path := range g.numbers {
+		if s := g.scalars[path]; s.BitSize == 0 {
+			at := bias + trace.Addr(s.Offset)
+			s.Offset = 0
+			out = append(out, &firsts{path: path, of: newField(s), at: at})
 		}
-		path := "::" + v.Name
-		if s.Path != "" {
-			path += "." + s.Path
-		}
-		offset := s.Offset
-		s.Offset = 0
-		out = append(out, &firsts{path: path, of: newField(s), at: at + trace.Addr(offset)})
 	}
 	return out
 }
@@ -132,22 +109,4 @@ func (h *firsts) leads(v mgpp.View, led []int) bool {
 		}
 	}
 	return true
-}
-
-// rowAt is where a row begins, and how far its elements lie apart; 0: that is not known.
-func (m *mining) rowAt(r *row) (trace.Addr, int64) {
-	variable, path, _ := strings.Cut(strings.TrimPrefix(r.array, "::"), ".")
-	for _, v := range m.run.Globals {
-		if v.Name != variable || v.Type == nil {
-			continue
-		}
-		at := trace.Addr(v.Addr) + m.run.Bias
-		if path == "" {
-			return at, r.typ.Layout.Size
-		}
-		if p, err := v.Type.Find(path); err == nil {
-			return at + trace.Addr(p.Offset), r.typ.Layout.Size
-		}
-	}
-	return 0, 0
 }

@@ -67,7 +67,7 @@ func TestElementsAre(t *testing.T) {
 	if len(errs) > 0 {
 		t.Fatal(errs)
 	}
-	job := &row{newMaker(&portrait{typ: &check.NodeType{Name: "job", Layout: d.Lookup("job")}, fields: []*field{number("state", 0, 1), number("pos", 0, 1, 2, 65535)}}), "::k.jobs", 40}
+	job := &row{maker: newMaker(&portrait{typ: &check.NodeType{Name: "job", Layout: d.Lookup("job")}, fields: []*field{number("state", 0, 1), number("pos", 0, 1, 2, 65535)}}), array: "::k.jobs", count: 40}
 	n := number("n", 0, 40)
 	tried := func(count int64) (got []string) {
 		m := newMaker(&portrait{typ: &check.NodeType{Name: "owner"}})

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mgtrace/constraints/check"
+	"mgtrace/trace"
 )
 
 // Nodes in arrays in static memory that lead to one another by index, as where a program has no pointers: a number is the place of another
@@ -16,6 +17,7 @@ type row struct {
 	*maker
 	array string // "::pool"
 	count int64
+	at    trace.Addr // where it begins in the file
 }
 
 // rowsOf are those of a specification.
@@ -26,7 +28,7 @@ func rowsOf(spec *check.Spec, portraits []*portrait) (out []*row) {
 			continue
 		}
 		if r := spec.Rows[i]; len(r.Dims) == 1 && r.Names[1] == "" {
-			out = append(out, &row{newMaker(p), r.Names[0], r.Dims[0].Count})
+			out = append(out, &row{newMaker(p), r.Names[0], r.Dims[0].Count, trace.Addr(spec.Globals[r.Global].Addr) + trace.Addr(r.Offset)})
 		}
 	}
 	return out

@@ -49,8 +49,8 @@ func TestLawsOfRows(t *testing.T) {
 		}
 		return f
 	}
-	job := &row{newMaker(&portrait{typ: &check.NodeType{Name: "job"}, fields: []*field{number("state", 5, 6), number("next", 1, 9, 255), number("on", 0, 1, 255)}}), "::jobs", 10}
-	line := &row{newMaker(&portrait{typ: &check.NodeType{Name: "line"}, fields: []*field{number("first", 1, 9, 255), number("n", 0, 9)}}), "::lines", 2}
+	job := &row{maker: newMaker(&portrait{typ: &check.NodeType{Name: "job"}, fields: []*field{number("state", 5, 6), number("next", 1, 9, 255), number("on", 0, 1, 255)}}), array: "::jobs", count: 10}
+	line := &row{maker: newMaker(&portrait{typ: &check.NodeType{Name: "line"}, fields: []*field{number("first", 1, 9, 255), number("n", 0, 9)}}), array: "::lines", count: 2}
 	var got []string
 	for _, c := range lawsOfRows([]*row{job, line}) {
 		got = append(got, c.Text)
