@@ -2,6 +2,22 @@ package faultloc
 
 import "testing"
 
+// checkHides holds what evidence of a kind against the statement 4 says of what it hides to what is wanted, and counts such evidence.
+func checkHides(t *testing.T, w *world, program string, kind EvidenceKind, want bool) (seen int) {
+	t.Helper()
+	for _, s := range Locate(w.input()).Suspects {
+		for _, e := range s.Evidence {
+			if s.PC != 4 || e.Kind != kind {
+				continue
+			}
+			if seen++; e.Hides != want {
+				t.Errorf("%q: hides: %t", program, e.Hides)
+			}
+		}
+	}
+	return seen
+}
+
 // TestHides: that an inconsistency would be gone without a store, only since what its guard asks for would never have been written, says no
 // more than that a constraint would look at less.
 func TestHides(t *testing.T) {
@@ -12,17 +28,7 @@ func TestHides(t *testing.T) {
 	} {
 		w := newWorld(t, spec)
 		w.run("1: t = calloc tab\ncpoint\n" + program)
-		seen := 0
-		for _, s := range Locate(w.input()).Suspects {
-			for _, e := range s.Evidence {
-				if s.PC != 4 || e.Kind != Counterfactual {
-					continue
-				}
-				if seen++; e.Hides != want {
-					t.Errorf("%q: hides: %t", program, e.Hides)
-				}
-			}
-		}
+		seen := checkHides(t, w, program, Counterfactual, want)
 		if seen != 1 {
 			t.Errorf("%q: the store was left out in %d experiments", program, seen)
 		}
@@ -112,17 +118,7 @@ func TestHidesStates(t *testing.T) {
 	} {
 		w := newWorld(t, spec)
 		w.run(program)
-		seen := 0
-		for _, s := range Locate(w.input()).Suspects {
-			for _, e := range s.Evidence {
-				if s.PC != 4 || e.Kind != RepairCell {
-					continue
-				}
-				if seen++; e.Hides != want {
-					t.Errorf("%q: hides: %t", program, e.Hides)
-				}
-			}
-		}
+		seen := checkHides(t, w, program, RepairCell, want)
 		if seen == 0 {
 			t.Errorf("%q: no repair", program)
 		}

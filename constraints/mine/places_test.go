@@ -56,13 +56,7 @@ func TestDifferent(t *testing.T) {
 
 // TestElementsAre: what is said of nodes by the array of their places, each of which is in one state; and nothing of each node where that takes too many steps.
 func TestElementsAre(t *testing.T) {
-	number := func(name string, values ...int64) *field {
-		f := &field{name: name, typ: &types.Type{Kind: types.Uint, Size: 2}, size: 2, values: map[int64]int{}, min: slices.Min(values), max: slices.Max(values)}
-		for _, v := range values {
-			f.values[v]++
-		}
-		return f
-	}
+	number := func(name string, values ...int64) *field { return numberOf(2, name, values...) }
 	d, errs := types.ParseC("struct job { unsigned short state, pos, due; };")
 	if len(errs) > 0 {
 		t.Fatal(errs)

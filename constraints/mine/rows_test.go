@@ -40,15 +40,18 @@ func TestIndexes(t *testing.T) {
 	}
 }
 
+// numberOf is a field of so many bytes that was seen with values.
+func numberOf(size int64, name string, values ...int64) *field {
+	f := &field{name: name, typ: &types.Type{Kind: types.Uint, Size: size}, size: size, values: map[int64]int{}, min: slices.Min(values), max: slices.Max(values)}
+	for _, v := range values {
+		f.values[v]++
+	}
+	return f
+}
+
 // TestLawsOfRows: the ways between two arrays, of all elements and of those in one state; an index is that of the smallest array.
 func TestLawsOfRows(t *testing.T) {
-	number := func(name string, values ...int64) *field {
-		f := &field{name: name, typ: &types.Type{Kind: types.Uint, Size: 1}, size: 1, values: map[int64]int{}, min: slices.Min(values), max: slices.Max(values)}
-		for _, v := range values {
-			f.values[v]++
-		}
-		return f
-	}
+	number := func(name string, values ...int64) *field { return numberOf(1, name, values...) }
 	job := &row{maker: newMaker(&portrait{typ: &check.NodeType{Name: "job"}, fields: []*field{number("state", 5, 6), number("next", 1, 9, 255), number("on", 0, 1, 255)}}), array: "::jobs", count: 10}
 	line := &row{maker: newMaker(&portrait{typ: &check.NodeType{Name: "line"}, fields: []*field{number("first", 1, 9, 255), number("n", 0, 9)}}), array: "::lines", count: 2}
 	var got []string
