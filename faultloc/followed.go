@@ -69,7 +69,7 @@ func followed(in Input, suspects []Suspect) []Suspect {
 			}
 			// Right before it, by the same function; or NULL where NULL was, by what never ran while all was well: it should have been set to something.
 			near := e.Read == ReadNull && x.Depth == 0 && t > in.Healthy && in.At-t < maxVain && in.Function != nil
-			e.Next = near && (in.function(t) == in.Function(in.Died) || in.wrote(t) && !in.changed(t) && !in.ran(t))
+			e.Next = near && (in.function(t) == in.Function(in.Died) || in.wrote(t) && !in.changed(t) && !in.ran(t, 1))
 		}
 		if !in.attributed(t) || x.Depth > 1 && e.Read == ReadNumber && !e.Survives || !e.Sole && e.Read < ReadNowhere && !(e.Read == ReadNull && x.Depth == 0 && t > in.Healthy) {
 			continue // all that there is leads somewhere, and what is broken explains most that is NULL, unless it was stored since all was whole
@@ -86,15 +86,6 @@ func followed(in Input, suspects []Suspect) []Suspect {
 		}
 	}
 	return suspects
-}
-
-// ran: an operation's instruction had run by the last healthy C-point.
-func (in *Input) ran(t mgpp.Timestamp) (any bool) {
-	in.earlier(t, in.Healthy, func(mgpp.Timestamp) bool {
-		any = true
-		return false
-	})
-	return any
 }
 
 // cameBy is the memory by which the program came to where it died, and the call in which it did, if that was executed again for it; or the link that

@@ -191,13 +191,16 @@ func (l *lab) swap(s *Suspect) {
 }
 
 // practised: an operation's instruction has often run up to the last healthy C-point. Its text is right.
-func (in *Input) practised(t mgpp.Timestamp) bool {
+func (in *Input) practised(t mgpp.Timestamp) bool { return in.ran(t, minLike) }
+
+// ran: an operation's instruction had run so often by the last healthy C-point.
+func (in *Input) ran(t mgpp.Timestamp, least int) bool {
 	n := 0
 	in.earlier(t, in.Healthy, func(mgpp.Timestamp) bool {
 		n++
-		return n < minLike
+		return n < least
 	})
-	return n == minLike
+	return n == least
 }
 
 // instead makes experiments with other fields of the node that a store wrote to, with p->right = q

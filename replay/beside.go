@@ -63,17 +63,9 @@ type Called struct {
 // openCalled is a call that has not returned.
 type openCalled struct{ index, frames int }
 
-// first notes the call that was asked for.
-func (c *cpu) first() {
-	if c.call.Sites {
-		c.called(0, c.call.Entry)
-		c.run.Called[0].Step = 0
-	}
-}
-
-// called notes a call that begins, by the instruction that is executed.
+// called notes a call that begins, by the instruction at pc.
 func (c *cpu) called(pc, entry uint64) {
-	x := Called{PC: pc, Entry: entry, Calls: c.stackOf(0), Step: c.run.Steps - 1, Before: len(c.run.Effects)}
+	x := Called{PC: pc, Entry: entry, Calls: c.stackOf(0), Step: max(c.run.Steps-1, 0), Before: len(c.run.Effects)}
 	for i, r := range wholeArgs {
 		x.Args[i] = c.reg[r]
 	}

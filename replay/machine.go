@@ -266,6 +266,9 @@ func (m *Machine) Run(call Call) *Run {
 	if c == nil {
 		c = m.begin(&call)
 	}
+	if call.Sites {
+		c.called(0, call.Entry)
+	}
 	if call.Brief {
 		c.run.Effects = append(m.effects[:0], c.run.Effects...)
 	}
@@ -297,7 +300,6 @@ func (m *Machine) begin(call *Call) *cpu {
 	c.pc = call.Entry
 	if call.Begun != nil {
 		c.began(call.Begun)
-		c.first()
 		return c
 	}
 	for i, r := range wholeArgs {
@@ -308,7 +310,6 @@ func (m *Machine) begin(call *Call) *cpu {
 	c.reg[rsp] = stackTop - 4096
 	c.reg[rbp] = stackTop - 2048
 	c.push(outside)
-	c.first()
 	return c
 }
 

@@ -117,8 +117,12 @@ func (a *Analysis) Event(ev *trace.Event) error {
 	}
 	switch ev.Kind {
 	case trace.KindCall, trace.KindReturn, trace.KindLine, trace.KindThreadExit:
-		a.calls.note(ev.Thread, a.Schedule.Outermost(ev.Thread), ev.PC, ev.Args, a.Hist.Now())
-		a.calls.inner.note(ev.Thread, a.Schedule.Innermost(ev.Thread), ev.PC, ev.Args, a.Hist.Now())
+		outermost, inner := a.Schedule.Outermost(ev.Thread), a.Schedule.Innermost(ev.Thread)
+		a.calls.note(ev.Thread, outermost, ev.PC, ev.Args, a.Hist.Now())
+		if inner == outermost {
+			inner = nil // the log has it
+		}
+		a.calls.inner.note(ev.Thread, inner, ev.PC, ev.Args, a.Hist.Now())
 	}
 	return a.members.After(ev)
 }

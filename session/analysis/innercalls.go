@@ -8,14 +8,10 @@ import (
 	"mgtrace/trace"
 )
 
-// innerCalls keeps the open calls of watched functions with their arguments, outermost first. The log has the outermost ones alone; where
+// innerCalls keeps the open calls of watched functions within others with their arguments, outermost first. The log has the outermost ones alone; where
 // one of these can not be executed again, the call in it at whose end something is broken may be.
 type innerCalls struct {
-	open trace.Threads[openCalls]
-}
-
-type openCalls struct {
-	list []innerCall // what lies behind the end is used again
+	open trace.Threads[[]innerCall] // what lies behind an end is used again
 }
 
 type innerCall struct {
@@ -32,18 +28,18 @@ const maxInner = 64
 func (c *innerCalls) note(thread trace.ThreadID, innermost *eval.Activation, begins trace.Addr, args []uint64, now mgpp.Timestamp) {
 	o := c.open.Of(thread)
 	if innermost == nil {
-		o.list = o.list[:0]
+		*o = (*o)[:0]
 		return
 	}
-	n := len(o.list)
-	for n > 0 && o.list[n-1].order > innermost.Order() {
+	n := len(*o)
+	for n > 0 && (*o)[n-1].order > innermost.Order() {
 		n--
 	}
-	if o.list = o.list[:n]; n == maxInner || n > 0 && o.list[n-1].order == innermost.Order() {
+	if *o = (*o)[:n]; n == maxInner || n > 0 && (*o)[n-1].order == innermost.Order() {
 		return
 	}
-	o.list = slices.Grow(o.list, 1)[:n+1]
-	x := &o.list[n]
+	*o = slices.Grow(*o, 1)[:n+1]
+	x := &(*o)[n]
 	x.order, x.begins, x.from, x.args = innermost.Order(), begins, now, append(x.args[:0], args...)
 }
 
@@ -52,7 +48,7 @@ func (c *innerCalls) returning(p *eval.CPoint, innermost *eval.Activation, now m
 	if p.Kind != "return" || p.Inlined || innermost == nil { // the outermost is in the log
 		return k
 	}
-	open := c.open.Of(p.Thread).list
+	open := *c.open.Of(p.Thread)
 	i := slices.IndexFunc(open, func(x innerCall) bool { return x.order > innermost.Order() })
 	if i < 0 {
 		return k

@@ -77,9 +77,7 @@ func (r *Rerun) Added(callees []Callee) []Added {
 	if !r.call.Over || len(r.call.Broken) == 0 || r.p.Callee == nil {
 		return nil
 	}
-	c := r.again()
-	c.MaxSteps, c.Brief, c.Sites = maxCall, false, true
-	x := &adding{r: r, called: r.machine.Run(c).Called, most: r.steps + maxAddedSteps, idle: map[uint64]bool{}}
+	x := &adding{r: r, called: r.visited().Called, most: r.steps + maxAddedSteps, idle: map[uint64]bool{}}
 	r.limit = r.checked + maxAddedChecked
 	numbers, pointers := r.argumentsOf(x.called)
 	all := r.positions(x.called)

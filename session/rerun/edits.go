@@ -73,11 +73,20 @@ func (r *Rerun) Edited(worth func(trace.Addr) int, suspected bool) (out []Edited
 	return out
 }
 
+// visited is the call as it was, with the instructions that it executes and the calls that it makes.
+func (r *Rerun) visited() *replay.Run {
+	if r.visits == nil {
+		c := r.again()
+		c.MaxSteps, c.Brief, c.Sites = maxCall, false, true
+		run := r.machine.Run(c)
+		r.visits = &replay.Run{Sites: run.Sites, Called: run.Called}
+	}
+	return r.visits
+}
+
 // noteSites finds the instructions that the call executes, and what lies where they read on the stack.
 func (r *Rerun) noteSites(worth func(trace.Addr) int) {
-	c := r.again()
-	c.MaxSteps, c.Brief, c.Sites = maxCall, false, true
-	r.sites = r.machine.Run(c).Sites
+	r.sites = slices.Clone(r.visited().Sites)
 	r.places = map[uint64][]*replay.Site{}
 	order := map[*replay.Site]int{}
 	for _, s := range r.sites {

@@ -109,6 +109,7 @@ type Rerun struct {
 	limit             uint64                // of these
 	answers           map[string]answer     // what cures said of bytes that are others
 
+	visits *replay.Run               // what visited says; nil: it was not asked yet
 	sites  []*replay.Site            // the instructions that were executed, in the order in which they are edited; nil: not asked yet
 	places map[uint64][]*replay.Site // by the frame: what was read or written on the stack
 	edited int                       // so many of the sites were
